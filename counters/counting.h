@@ -1,0 +1,60 @@
+// Counts a list of events over work that can be repeated: as many passes as the PMU needs, one
+// group a pass, so that no number is multiplexed unless the caller limits the passes. Every thread
+// of the process is counted, not only the caller: BLAS workers exist before main.
+//
+//   auto counting = Counting::open(machine, cpu, names, {});
+//   for each round: counting.start(pass); work(); counting.stop(pass, tally, calls);
+//   std::vector<EventCount> counts = counting.evaluate(tally);
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "counters/machine.h"
+#include "counters/reading.h"
+#include "counters/result.h"
+
+namespace hwprof {
+
+struct CountingOptions {
+  unsigned max_passes = 0;  // 0: as many as needed
+};
+
+// Raw sums of one piece of work, kept by the caller; evaluate() makes numbers of it.
+struct Tally {
+  struct Pass {
+    RawReading sum;  // values in plan order
+    double calls = 0;
+  };
+  std::vector<Pass> passes;
+};
+
+// Checks names only: Fault::kUsage for an unknown one, with the nearest names as the hint.
+Result<void> check_event_names(const Machine& machine, std::span<const std::string> names);
+
+class Counting {
+ public:
+  // An event that cannot be counted does not make this fail: evaluate() gives its reason.
+  // Fault::kUsage for an unknown name.
+  static Result<Counting> open(const Machine& machine, unsigned cpu,
+                               std::span<const std::string> names, CountingOptions options);
+  Counting(Counting&&) noexcept;
+  Counting& operator=(Counting&&) noexcept;
+  ~Counting();
+
+  [[nodiscard]] std::size_t passes() const;  // 0 when nothing can be counted
+  // Looks for threads born or ended since open(), and counts the new ones too.
+  Result<void> refresh_threads();
+  Result<void> start(std::size_t pass);
+  Result<void> stop(std::size_t pass, Tally& tally, double calls);
+  [[nodiscard]] std::vector<EventCount> evaluate(const Tally& tally) const;
+
+ private:
+  struct State;
+  explicit Counting(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hwprof
