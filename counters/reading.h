@@ -45,10 +45,10 @@ ScaledCount scale(const RawReading& reading, std::size_t index);
 
 // One requested event, as the report shows it.
 struct EventCount {
-  std::string name;                // as requested
-  std::optional<double> value;     // events a call of the counted work
-  std::optional<double> total;     // over all counted calls
-  double calls = 0;                // how many calls were counted
+  std::string name;             // as requested
+  std::optional<double> value;  // events a call of the counted work
+  std::optional<double> total;  // over all counted calls
+  double calls = 0;             // how many calls were counted
   CountStatus status = CountStatus::kUnsupported;
   std::optional<double> coverage;  // share of the time in which it really counted
   std::string unit;                // "1" for counts, "ns" for clocks

@@ -1,0 +1,80 @@
+// The layers as a user of BLAS writes them. The library splits the products over its own threads;
+// what stands around them (copies, bias, ReLU) runs in the caller, as in such programs.
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/conv1d.h"
+#include "kernels/linear.h"
+
+namespace hwprof {
+namespace {
+
+using Int = BlasLibrary::Int;
+
+Int as_int(std::size_t count) { return static_cast<Int>(count); }
+
+// The bias goes in first and the products are added with beta = 1: one pass over h less than
+// adding it afterwards.
+void fill_rows(const float* row, std::size_t rows, std::size_t columns, float* out) {
+  for (std::size_t r = 0; r < rows; ++r) std::copy_n(row, columns, out + r * columns);
+}
+
+void relu(float* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) values[i] = values[i] < 0 ? 0 : values[i];
+}
+
+}  // namespace
+
+std::size_t conv1d_im2col_scratch(const Conv1dShape& shape, std::size_t longest) {
+  return (longest - shape.k + 1) * shape.k * shape.d_e;
+}
+
+void conv1d_blas_im2col(const Conv1dCall& call) {
+  const auto [k, d_e, d_c] = call.shape;
+  const std::size_t patch = k * d_e;
+  for (std::size_t b = 0; b < call.documents(); ++b) {
+    const std::size_t positions = call.positions(b);
+    const float* x = call.document(b);
+    float* h = call.output(b);
+    for (std::size_t n = 0; n < positions; ++n) {
+      std::copy_n(x + n * d_e, patch, call.scratch + n * patch);
+    }
+    fill_rows(call.bias, positions, d_c, h);
+    call.blas->sgemm(false, true, as_int(positions), as_int(d_c), as_int(patch), 1.0f, call.scratch,
+                     as_int(patch), call.w, as_int(patch), 1.0f, h, as_int(d_c));
+    relu(h, positions * d_c);
+  }
+}
+
+void conv1d_blas_shifted(const Conv1dCall& call) {
+  const auto [k, d_e, d_c] = call.shape;
+  for (std::size_t b = 0; b < call.documents(); ++b) {
+    const std::size_t positions = call.positions(b);
+    float* h = call.output(b);
+    fill_rows(call.bias, positions, d_c, h);
+    for (std::size_t i = 0; i < k; ++i) {
+      call.blas->sgemm(false, true, as_int(positions), as_int(d_c), as_int(d_e), 1.0f,
+                       call.document(b) + i * d_e, as_int(d_e), call.w + i * d_e, as_int(k * d_e),
+                       1.0f, h, as_int(d_c));
+    }
+    relu(h, positions * d_c);
+  }
+}
+
+void linear_blas_gemm(const LinearCall& call) {
+  const auto [inputs, outputs] = call.shape;
+  fill_rows(call.c, call.documents, outputs, call.z);
+  call.blas->sgemm(false, true, as_int(call.documents), as_int(outputs), as_int(inputs), 1.0f,
+                   call.g, as_int(inputs), call.a, as_int(inputs), 1.0f, call.z, as_int(outputs));
+}
+
+void linear_blas_gemv(const LinearCall& call) {
+  const auto [inputs, outputs] = call.shape;
+  fill_rows(call.c, call.documents, outputs, call.z);
+  for (std::size_t b = 0; b < call.documents; ++b) {
+    call.blas->sgemv(as_int(outputs), as_int(inputs), 1.0f, call.a, as_int(inputs),
+                     call.g + b * inputs, 1.0f, call.z + b * outputs);
+  }
+}
+
+}  // namespace hwprof

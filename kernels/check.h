@@ -1,0 +1,28 @@
+// The operations in double precision, straight from their definitions: what every variant's result
+// is held against. Slow; callers check a sample of the documents.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/conv1d.h"
+#include "kernels/linear.h"
+#include "kernels/maxpool.h"
+
+namespace hwprof {
+
+// One document's result, and for each element the sum of the absolute values of its terms: the
+// scale against which rounding errors are judged (a sum that cancels to nearly 0 has a large
+// relative error in every order of summation).
+struct Expected {
+  std::vector<double> value, magnitude;
+};
+
+Expected conv1d_expected(const Conv1dCall& call, std::size_t document);    // [positions, d_c]
+Expected maxpool_expected(const MaxpoolCall& call, std::size_t document);  // [d_c]
+Expected linear_expected(const LinearCall& call, std::size_t document);    // [outputs]
+
+// Largest |got - value| / magnitude. Infinite when one side is NaN and the other is not.
+double max_relative_error(const Expected& expected, const float* got);
+
+}  // namespace hwprof

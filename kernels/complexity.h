@@ -1,0 +1,31 @@
+// The complexity model: what an operation has to do, whatever the implementation.
+//
+// Conventions: 1 multiply-add = 2 FLOP; a bias is one add an output; ReLU and max are comparisons,
+// counted apart and never as FLOP; bytes are compulsory traffic, each input, weight and output
+// once, float32. Cost units are those of the course analysis (Kim's text CNN): multiply-adds of the
+// convolution k d_e d_c (n-k+1), comparisons of the pooling d_c (n-k+1), multiply-adds of the
+// linear layer l d_c; bias and ReLU cost nothing there.
+#pragma once
+
+#include <cstddef>
+
+namespace hwprof {
+
+struct Cost {
+  double flops = 0;
+  double comparisons = 0;
+  double bytes = 0;
+  double cost_units = 0;
+};
+
+// `rows` embedded words in, `positions` = sum over documents of (n - k + 1) out.
+Cost conv1d_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
+                 std::size_t positions);
+// `positions` rows of d_c in, `documents` rows of d_c out.
+Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents);
+// [documents, inputs] x [outputs, inputs]^T + bias. When a variant multiplies one document at a
+// time, the weights are compulsory traffic of every product: `weight_passes` = documents, else 1.
+Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
+                 std::size_t weight_passes);
+
+}  // namespace hwprof

@@ -1,0 +1,61 @@
+// conv1d with bias and ReLU over a batch of documents of different length, valid convolution
+// (no padding), as in Kim's text CNN:
+//
+//   h[p, j] = relu(bias[j] + sum_{i<k, d<d_e} w[j, i, d] x[n + i, d])
+//
+//   x: [rows, d_e]        float32, row-major; document b is rows row_start[b] .. row_start[b+1],
+//                         each at least k long
+//   w: [d_c, k, d_e]      float32, row-major
+//   h: [positions, d_c]   float32, row-major; document b starts at row_start[b] - b (k - 1)
+//
+// Rows overlap: position n reads x from n d_e on, k d_e long. BLAS refuses that (lda < K), hence
+// its two variants: im2col copies k-fold, shifted adds up k products. A hand-written kernel needs
+// neither. No argument may alias h. Nothing needs alignment. A NaN in reach gives NaN, as in
+// PyTorch's relu.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/blas_library.h"
+#include "kernels/thread_team.h"
+
+namespace hwprof {
+
+struct Conv1dShape {
+  std::size_t k = 0, d_e = 0, d_c = 0;
+};
+
+struct Conv1dCall {
+  Conv1dShape shape;
+  std::span<const std::size_t> row_start;  // documents + 1
+  const float* x = nullptr;
+  const float* w = nullptr;       // as above
+  const float* packed = nullptr;  // what the variant's pack() made of w; unused if it has none
+  const float* bias = nullptr;    // [d_c]
+  float* h = nullptr;
+  float* scratch = nullptr;  // scratch_floats() of the variant
+  const BlasLibrary* blas = nullptr;
+  ThreadTeam* team = nullptr;  // variants without BLAS split the documents over it
+
+  [[nodiscard]] std::size_t documents() const { return row_start.size() - 1; }
+  [[nodiscard]] std::size_t positions(std::size_t b) const {
+    return row_start[b + 1] - row_start[b] - shape.k + 1;
+  }
+  [[nodiscard]] const float* document(std::size_t b) const { return x + row_start[b] * shape.d_e; }
+  [[nodiscard]] float* output(std::size_t b) const {
+    return h + (row_start[b] - b * (shape.k - 1)) * shape.d_c;
+  }
+};
+
+void conv1d_reference(const Conv1dCall& call);
+void conv1d_blas_im2col(const Conv1dCall& call);
+void conv1d_blas_shifted(const Conv1dCall& call);
+void conv1d_simd(const Conv1dCall& call);
+
+// The patch matrix of one document: the longest has `longest` rows.
+std::size_t conv1d_im2col_scratch(const Conv1dShape& shape, std::size_t longest);
+std::size_t conv1d_simd_packed_floats(const Conv1dShape& shape);
+void conv1d_simd_pack(const Conv1dShape& shape, const float* w, float* packed);
+
+}  // namespace hwprof

@@ -1,0 +1,41 @@
+// Linear layer: z[b, j] = c[j] + sum_d a[j, d] g[b, d].
+//
+//   g: [documents, inputs]   float32, row-major
+//   a: [outputs, inputs]     float32, row-major
+//   z: [documents, outputs]  float32, row-major
+//
+// No argument may alias z. Nothing needs alignment.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/blas_library.h"
+#include "kernels/thread_team.h"
+
+namespace hwprof {
+
+struct LinearShape {
+  std::size_t inputs = 0, outputs = 0;
+};
+
+struct LinearCall {
+  LinearShape shape;
+  std::size_t documents = 0;
+  const float* g = nullptr;
+  const float* a = nullptr;       // as above
+  const float* packed = nullptr;  // what the variant's pack() made of a; unused if it has none
+  const float* c = nullptr;       // [outputs]
+  float* z = nullptr;
+  const BlasLibrary* blas = nullptr;
+  ThreadTeam* team = nullptr;
+};
+
+void linear_reference(const LinearCall& call);
+void linear_blas_gemm(const LinearCall& call);  // one product for the batch
+void linear_blas_gemv(const LinearCall& call);  // one product a document
+void linear_simd(const LinearCall& call);
+
+std::size_t linear_simd_packed_floats(const LinearShape& shape);
+void linear_simd_pack(const LinearShape& shape, const float* a, float* packed);
+
+}  // namespace hwprof

@@ -1,0 +1,57 @@
+#include "kernels/registry.h"
+
+#include <algorithm>
+
+namespace hwprof {
+namespace {
+
+constexpr Conv1dVariant kConv1d[] = {
+    {.name = kReferenceName, .run = conv1d_reference},
+    {.name = "simd",
+     .run = conv1d_simd,
+     .packed_floats = conv1d_simd_packed_floats,
+     .pack = conv1d_simd_pack},
+    {.name = "blas-im2col",
+     .run = conv1d_blas_im2col,
+     .needs_blas = true,
+     .scratch_floats = conv1d_im2col_scratch},
+    {.name = "blas-shifted", .run = conv1d_blas_shifted, .needs_blas = true},
+};
+
+constexpr MaxpoolVariant kMaxpool[] = {
+    {.name = kReferenceName, .run = maxpool_reference},
+    {.name = "simd", .run = maxpool_simd},
+};
+
+constexpr LinearVariant kLinear[] = {
+    {.name = kReferenceName, .run = linear_reference},
+    {.name = "simd",
+     .run = linear_simd,
+     .packed_floats = linear_simd_packed_floats,
+     .pack = linear_simd_pack},
+    {.name = "blas-gemm", .run = linear_blas_gemm, .needs_blas = true},
+    {.name = "blas-gemv", .run = linear_blas_gemv, .needs_blas = true},
+};
+
+}  // namespace
+
+std::span<const Conv1dVariant> conv1d_variants() { return kConv1d; }
+std::span<const MaxpoolVariant> maxpool_variants() { return kMaxpool; }
+std::span<const LinearVariant> linear_variants() { return kLinear; }
+
+std::vector<std::string_view> variant_names() {
+  std::vector<std::string_view> names;
+  const auto add = [&names](const auto& table) {
+    for (const auto& variant : table) {
+      if (std::find(names.begin(), names.end(), variant.name) == names.end()) {
+        names.push_back(variant.name);
+      }
+    }
+  };
+  add(kConv1d);
+  add(kMaxpool);
+  add(kLinear);
+  return names;
+}
+
+}  // namespace hwprof

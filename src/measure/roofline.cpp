@@ -1,0 +1,33 @@
+#include "src/measure/roofline.h"
+
+#include <algorithm>
+
+namespace hwprof {
+
+Roofline roofline(const Cost& cost, double peak_gflops, const std::vector<LevelBandwidth>& levels) {
+  const auto fits = [&cost](const LevelBandwidth& level) {
+    return level.capacity_bytes == 0 || cost.bytes <= level.capacity_bytes;
+  };
+  const auto level = std::find_if(levels.begin(), levels.end(), fits);
+  Roofline result;
+  result.compute_ns = cost.flops / peak_gflops;
+  result.memory_ns = cost.bytes / level->read_gbs;
+  result.ns = std::max(result.compute_ns, result.memory_ns);
+  result.compute_bound = result.compute_ns >= result.memory_ns;
+  result.level = level->level;
+  result.intensity = cost.flops / cost.bytes;
+  return result;
+}
+
+std::vector<LevelBandwidth> cache_levels(const Machine& machine, int threads) {
+  std::vector<LevelBandwidth> levels;
+  for (const CacheLevel& cache : machine.caches) {
+    const double instances = std::max(1.0, static_cast<double>(threads) / cache.shared_by);
+    levels.push_back(
+        {"L" + std::to_string(cache.level), static_cast<double>(cache.bytes) * instances, 0});
+  }
+  levels.push_back({"memory", 0, 0});
+  return levels;
+}
+
+}  // namespace hwprof
