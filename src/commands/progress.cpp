@@ -10,9 +10,10 @@ namespace hwprof {
 
 Progress::Progress(bool wanted) : active_(wanted && ::isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() {
-  // \r and "erase to end of line": nothing of the bar stays above the report.
+void Progress::clear() {
+  // "Erase to end of line": nothing of the bar stays above the report.
   if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  drawn_ = false;
 }
 
 void Progress::show(const std::string& step, double fraction) {

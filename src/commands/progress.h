@@ -10,10 +10,11 @@ class Progress {
  public:
   // Silent unless standard error is a terminal and `wanted`.
   explicit Progress(bool wanted);
-  ~Progress();  // clears the line
+  ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  void clear();
   // Redraws at most ten times a second.
   void show(const std::string& step, double fraction);
 
