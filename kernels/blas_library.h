@@ -5,9 +5,8 @@
 // supports, a library with 32-bit integers reads the low half: one call serves LP64 and ILP64.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "counters/result.h"
@@ -35,6 +34,7 @@ class BlasLibrary {
   // then libopenblas.so.0, then the other sonames of the table in the source.
   // Fault::kUsage when a named file cannot be opened or is not a BLAS; Fault::kEnvironment when
   // no default is installed. RTLD_LOCAL; never closed (BLAS worker threads outlive dlclose).
+  // A small product is computed and checked: what merely has a symbol of that name is refused.
   static Result<BlasLibrary> load(const std::string& path_or_soname);
 
   [[nodiscard]] const std::string& requested() const { return requested_; }
@@ -54,13 +54,21 @@ class BlasLibrary {
   // Tells the library how many threads to use; false when it offers no such call.
   bool set_threads(int count) const;
 
-  // Address of a symbol of the library or of what it depends on (gotoblas lives in
-  // libopenblas.so.0, below Debian's libblas.so.3); nullptr when there is none.
-  [[nodiscard]] void* symbol(const char* name) const;
+  // Address of a symbol of the file that serves sgemm_, or of what that file depends on (gotoblas
+  // lives in libopenblas.so.0, below Debian's libblas.so.3); nullptr when there is none. Other
+  // libraries of the process are never searched: a reference BLAS stays one while OpenBLAS is
+  // mapped too. The decoration of the library's sgemm_ is tried first: "openblas_get_config" finds
+  // scipy_openblas_get_config64_.
+  [[nodiscard]] void* symbol(const std::string& name) const;
 
  private:
   BlasLibrary() = default;
+  static Result<BlasLibrary> open(const std::string& path_or_soname);
+  bool bind();
+  [[nodiscard]] bool multiplies() const;
+
   std::string requested_, path_;
+  std::string prefix_, suffix_;  // of sgemm: "" and "_", "scipy_" and "_64_"
   void* handle_ = nullptr;
   Sgemm sgemm_ = nullptr;
   Dgemm dgemm_ = nullptr;

@@ -2,6 +2,10 @@
 // other installed libraries; each rung in a child process, since a BLAS reads its environment
 // once, at load. A rung interleaves slices of sgemm and of the FMA peak: the ratio survives a
 // clock that drifts.
+//
+// Every rung runs on one thread and one CPU: what a core type or a variable costs is a matter of
+// one core, and a threaded build that is not used or is slow to scale would hide it. Whether a
+// library can use more CPUs is read from its identity.
 #pragma once
 
 #include <chrono>
@@ -10,15 +14,16 @@
 
 #include "counters/affinity.h"
 #include "counters/machine.h"
-#include "src/blas/evidence.h"
+#include "src/blas/libraries.h"
+#include "src/blas/selected.h"
 #include "src/report/record.h"
 
 namespace hwprof::blas {
 
 struct LadderOptions {
   std::chrono::milliseconds budget{2000};  // wall time for all rungs together
-  CpuList cpus;                            // where the children are pinned; empty: as we are
-  int threads = 1;
+  CpuList cpus;                            // rungs run on the first; empty: as we are
+  std::string program = "/proc/self/exe";  // that calls run_rung() when told kRungCommand
 };
 
 struct Ladder {
@@ -26,11 +31,9 @@ struct Ladder {
   std::string note;                       // how it was measured, what the budget cut off
 };
 
-Ladder climb(const BlasLibrary& library, const Identity& identity, const Machine& machine,
+// `installed`: the other libraries to try, usually installed_blas(); `library` itself is skipped.
+Ladder climb(const BlasLibrary& library, const Identity& identity,
+             const std::vector<InstalledBlas>& installed, const Machine& machine,
              const LadderOptions& options);
-
-// What a child runs (hidden command `hwprof __rung`): measures, prints one line of JSON on
-// standard output, returns the exit code.
-int run_rung(const std::string& library_path, int threads);
 
 }  // namespace hwprof::blas

@@ -1,12 +1,14 @@
 // From evidence to one word, the factor lost, and the exact mend. Pure: tested on made-up inputs.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "src/blas/evidence.h"
+#include "src/blas/libraries.h"
+#include "src/blas/selected.h"
 #include "src/report/record.h"
 
 namespace hwprof::blas {
@@ -15,6 +17,9 @@ namespace hwprof::blas {
 struct Thresholds {
   double optimal_factor = 1.1;     // within this of the best rung
   double suboptimal_factor = 2.5;  // up to this; above: unoptimised
+  // A kernel of half the width reaches at most 0.5 of the peak: above this, the widest useful
+  // vectors are in use, whatever their name. Below it, the width must be known to be the widest.
+  double full_width_fraction = 0.55;
 };
 
 struct VerdictInput {
@@ -28,9 +33,9 @@ struct VerdictInput {
 };
 
 struct Verdict {
-  std::string verdict;  // "optimal", "suboptimal", "unoptimised", "inconclusive"
-  std::optional<double> factor;
-  std::string why, fix;
+  std::string verdict = "inconclusive";  // or "optimal", "suboptimal", "unoptimised"
+  std::optional<double> factor;          // fastest rung / as found, at least 1
+  std::string why, fix;                  // `fix` is empty when nothing is to be mended
 };
 
 Verdict judge(const VerdictInput& input, const Thresholds& thresholds = {});

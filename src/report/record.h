@@ -37,7 +37,9 @@ struct Peak {
 };
 
 struct LadderRung {
-  std::string core;              // core type asked for, or "as found" for the environment as it is
+  std::string core;      // core type that ran, by the library's own word; "" when it has none
+  std::string setting;   // how it got there: "as found", "auto", "OPENBLAS_CORETYPE=Haswell"; the
+                         // last two without any other variable that shapes a BLAS
   std::string library;           // path
   std::string provider;          // "openblas", ...
   std::optional<double> gflops;  // absent: reason says why

@@ -1,0 +1,179 @@
+#include "src/blas/rung.h"
+
+#include <fmt/format.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "src/measure/peak.h"
+#include "src/measure/statistics.h"
+
+namespace hwprof::blas {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Int = BlasLibrary::Int;
+
+constexpr double kPeakSliceSeconds = 0.0015;
+constexpr double kSgemmSliceSeconds = 0.003;
+constexpr std::size_t kRounds = 9;
+// A slow library stops here with the rounds that it has.
+constexpr double kEnoughSeconds = 0.045;
+constexpr std::size_t kFewestRounds = 3;
+// Every rung computes the same product, else the rungs could not be compared: 512 fills the
+// register and cache blocks of every known library (at 128, Sandybridge kernels reach half of
+// their rate). Only what would take over kTooLongSeconds for it, the reference, gets the smaller
+// one, and is flattered by it.
+constexpr Int kSize = 512;
+constexpr Int kSmallSize = 256;
+constexpr double kTooLongSeconds = 0.015;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+class SquareProduct {
+ public:
+  SquareProduct(const BlasLibrary& library, Int n)
+      : library_(library),
+        n_(n),
+        a_(static_cast<std::size_t>(n * n), 0.5F),
+        b_(a_.size(), 0.25F),
+        c_(a_.size()) {}
+  [[nodiscard]] double gflop() const { return 2e-9 * static_cast<double>(n_ * n_ * n_); }
+  double seconds() {
+    const auto begin = Clock::now();
+    library_.sgemm(false, false, n_, n_, n_, 1.F, a_.data(), n_, b_.data(), n_, 0.F, c_.data(), n_);
+    return seconds_since(begin);
+  }
+  // Best of the calls that fit a slice: an interrupt in one of them does not count.
+  double gflops(double slice_seconds) {
+    const auto begin = Clock::now();
+    double best = seconds();
+    while (seconds_since(begin) < slice_seconds) best = std::min(best, seconds());
+    return gflop() / best;
+  }
+
+ private:
+  const BlasLibrary& library_;
+  Int n_;
+  std::vector<float> a_, b_, c_;
+};
+
+Int fitting_size(const BlasLibrary& library) {
+  SquareProduct probe(library, kSmallSize);
+  probe.seconds();  // starts threads, allocates buffers
+  const double seconds = std::min(probe.seconds(), probe.seconds());
+  constexpr double kGrowth = static_cast<double>(kSize * kSize * kSize) /
+                             static_cast<double>(kSmallSize * kSmallSize * kSmallSize);
+  return seconds * kGrowth <= kTooLongSeconds ? kSize : kSmallSize;
+}
+
+const FmaKernel& peak_kernel(const std::string& isa) {
+  for (const FmaKernel& kernel : fma_kernels()) {
+    if (kernel.isa == isa) return kernel;
+  }
+  return fastest_fma_kernel();
+}
+
+RungResult measure(const BlasLibrary& library, const FmaKernel& peak) {
+  SquareProduct product(library, fitting_size(library));
+  product.seconds();
+  std::vector<double> gflops, ratios;
+  const auto begin = Clock::now();
+  while (gflops.size() < kRounds &&
+         (gflops.size() < kFewestRounds || seconds_since(begin) < kEnoughSeconds)) {
+    const double limit = fma_slice_gflops(peak, kPeakSliceSeconds);
+    gflops.push_back(product.gflops(kSgemmSliceSeconds));
+    ratios.push_back(gflops.back() / limit);
+  }
+  return {{}, median(gflops), median(ratios)};
+}
+
+Result<RungResult> work(const RungTask& task) {
+  if (!task.cpus.empty()) {
+    if (auto pinned = pin_to(task.cpus); !pinned) return tl::make_unexpected(pinned.error());
+  }
+  const auto library = BlasLibrary::load(task.library);
+  if (!library) return tl::make_unexpected(library.error());
+  library->set_threads(1);
+  const Identity identity = identify(*library);
+  // OpenBLAS ignores the name of a core type that it does not know, and some builds replace one.
+  if (!task.expected_core.empty() && !identity.core.empty() &&
+      ::strcasecmp(task.expected_core.c_str(), identity.core.c_str()) != 0) {
+    return environment_error(
+        0, fmt::format("asked for {}, the library ran {}", task.expected_core, identity.core));
+  }
+  RungResult result = measure(*library, peak_kernel(task.peak_isa));
+  result.identity = identity;
+  return result;
+}
+
+// A library may print to standard output (MKL_VERBOSE does): it gets standard error instead.
+int take_standard_output() {
+  const int out = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> rung_arguments(const RungTask& task) {
+  return {kRungCommand, task.library, format_cpu_list(task.cpus), task.expected_core,
+          task.peak_isa};
+}
+
+Result<RungResult> parse_rung_output(const std::string& out) {
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  if (!json.is_object()) return environment_error(0, "it printed no result");
+  const auto text = [&](const char* key) {
+    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+  };
+  if (json.contains("error")) return environment_error(0, text("error"));
+  if (!json.contains("gflops") || !json["gflops"].is_number() || !json.contains("peak_fraction") ||
+      !json["peak_fraction"].is_number()) {
+    return environment_error(0, "it printed no result");
+  }
+  RungResult result;
+  result.identity.provider = text("provider");
+  result.identity.core = text("core");
+  result.identity.kernels = text("kernels");
+  result.gflops = json["gflops"];
+  result.peak_fraction = json["peak_fraction"];
+  return result;
+}
+
+int run_rung(const std::vector<std::string>& arguments) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan when the parent is killed
+  // A core type that crashes must leave no core dump; 1 forbids piped ones too (core(5)).
+  constexpr rlimit kNoCoreDump{1, 1};
+  ::setrlimit(RLIMIT_CORE, &kNoCoreDump);
+  if (arguments.size() != 4) return 2;
+  const int out = take_standard_output();
+  RungTask task{arguments[0], {}, arguments[2], arguments[3]};
+  if (!arguments[1].empty()) {
+    auto cpus = parse_cpu_list(arguments[1]);
+    if (!cpus) return 2;
+    task.cpus = *std::move(cpus);
+  }
+  const auto result = work(task);
+  const nlohmann::json json = result ? nlohmann::json{{"provider", result->identity.provider},
+                                                      {"core", result->identity.core},
+                                                      {"kernels", result->identity.kernels},
+                                                      {"gflops", result->gflops},
+                                                      {"peak_fraction", result->peak_fraction}}
+                                     : nlohmann::json{{"error", result.error().what}};
+  const std::string line =
+      json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const bool written = ::write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  // Not through the destructors of a library that may have been made to do what it cannot.
+  ::_exit(written && result ? 0 : 3);
+}
+
+}  // namespace hwprof::blas

@@ -1,0 +1,40 @@
+// The child's side of the ladder: one library, in the environment that the parent has prepared,
+// pinned to one CPU, single-threaded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/affinity.h"
+#include "counters/result.h"
+#include "src/blas/selected.h"
+
+namespace hwprof::blas {
+
+// First argument of the program that makes it such a child; no command of a user.
+inline constexpr const char* kRungCommand = "__rung";
+
+struct RungTask {
+  std::string library;
+  CpuList cpus;               // empty: as it was started
+  std::string expected_core;  // "": whatever the library chooses
+  std::string peak_isa;       // FmaKernel to compare with; "": the fastest, which takes longer
+};
+
+struct RungResult {
+  Identity identity;  // provider, core and kernels only
+  double gflops = 0;
+  double peak_fraction = 0;
+};
+
+// All arguments of the child, kRungCommand first.
+std::vector<std::string> rung_arguments(const RungTask& task);
+// The result, or the reason why there is none, from what a child has printed.
+Result<RungResult> parse_rung_output(const std::string& out);
+
+// What a child runs, with the arguments that follow kRungCommand: measures, prints one line of JSON
+// on standard output, returns the exit code.
+int run_rung(const std::vector<std::string>& arguments);
+
+}  // namespace hwprof::blas
