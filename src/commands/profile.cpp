@@ -11,19 +11,17 @@
 #include <cstdlib>
 
 #include "counters/counting.h"
-#include "counters/suggest.h"
 #include "kernels/registry.h"
 #include "kernels/simd.h"
-#include "src/blas/ladder.h"
-#include "src/blas/verdict.h"
 #include "src/commands/interrupt.h"
+#include "src/commands/profile_blas.h"
+#include "src/commands/profile_input.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/progress.h"
 #include "src/measure/agreement.h"
 #include "src/measure/statistics.h"
 #include "src/report/output.h"
 #include "src/report/writers.h"
-#include "src/workloads/synthetic.h"
 
 namespace hwprof {
 namespace {
@@ -32,15 +30,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kDefaultEvents[] = {
     "cycles", "instructions", "flops", "llc-miss", "task-clock", "context-switches", "page-faults"};
-constexpr std::size_t kDefaultEmbedding = 300;  // glove.6B.300d
 
 // Seconds of the budget that the steps before the interleaved run may leave it at least.
 constexpr double kLeastRunSeconds = 1;
-
-template <class T>
-tl::unexpected<Error> error_of(const Result<T>& result) {
-  return tl::make_unexpected(result.error());
-}
+constexpr double kLadderSeconds = 2;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -54,102 +47,6 @@ Result<void> check_variants(const std::vector<std::string>& names) {
                        fmt::format("known: {}", fmt::join(known, ", ")));
   }
   return {};
-}
-
-// The workload as it will be run: documents laid out in one matrix.
-struct Input {
-  DocumentSet documents;
-  BatchShape shape;
-  Embedding embedding;
-  Batch batch;
-};
-
-Result<Input> load_input(const ProfileOptions& options) {
-  Input input;
-  const ShapeOptions& shape = options.shape;
-  if (options.docs) {
-    Result<DocumentSet> documents = read_documents(*options.docs, options.docs_format);
-    if (!documents) return error_of(documents);
-    input.documents = std::move(*documents);
-  } else {
-    input.documents =
-        synthetic_documents({.documents = shape.batch, .n = shape.n, .seed = options.seed});
-  }
-  input.shape = {.filter_sizes = shape.filter_sizes,
-                 .batch = shape.batch,
-                 .padding = options.padding,
-                 .n = shape.n};
-  const auto words = words_of_batch(input.documents, input.shape);
-  Result<Embedding> embedding =
-      options.embed ? read_embedding(*options.embed, input.documents.vocabulary, words, shape.d_e)
-                    : hash_embedding(input.documents.vocabulary, words,
-                                     shape.d_e.value_or(kDefaultEmbedding));
-  if (!embedding) return error_of(embedding);
-  input.embedding = std::move(*embedding);
-  Result<Batch> batch = build_batch(input.documents, input.shape, input.embedding);
-  if (!batch) return error_of(batch);
-  input.batch = std::move(*batch);
-  return input;
-}
-
-report::Workload describe(const Input& input, const ProfileOptions& options) {
-  const Batch& batch = input.batch;
-  const PaddingCost cost = padding_cost(input.documents, input.shape);
-  report::Workload workload;
-  workload.documents = input.documents.source;
-  workload.embedding = input.embedding.source;
-  workload.padding = options.padding == Padding::kOwn ? "own" : "batch";
-  workload.shape = {{"k", fmt::format("{}", fmt::join(options.shape.filter_sizes, "+"))},
-                    {"d_e", std::to_string(batch.d_e)},
-                    {"d_c", std::to_string(options.shape.d_c)},
-                    {"l", std::to_string(options.shape.l)},
-                    {"batch", std::to_string(batch.documents())}};
-  workload.documents_used = batch.documents();
-  workload.documents_total = input.documents.size();
-  workload.short_documents = batch.short_documents;
-  std::size_t words = 0;
-  for (const std::size_t length : batch.own_length) words += length;
-  workload.mean_length = static_cast<double>(words) / static_cast<double>(batch.documents());
-  const auto [shortest, longest] =
-      std::minmax_element(batch.own_length.begin(), batch.own_length.end());
-  workload.min_length = *shortest;
-  workload.max_length = *longest;
-  workload.padding_factor = cost.as_laid_out;
-  workload.batch_padding_factor = cost.to_longest;
-  return workload;
-}
-
-// The BLAS as this process has it, told how many threads to use.
-struct LoadedBlas {
-  std::optional<BlasLibrary> library;
-  std::optional<blas::Identity> identity;
-  std::string reason;  // why there is none
-  int threads = 1;
-};
-
-Result<LoadedBlas> load_blas(const std::string& wanted, int threads) {
-  LoadedBlas loaded;
-  Result<BlasLibrary> library = BlasLibrary::load(wanted);
-  if (!library) {
-    if (library.error().fault == Fault::kUsage) return error_of(library);
-    loaded.reason = library.error().what;
-    return loaded;
-  }
-  const bool told = library->set_threads(threads);
-  loaded.identity = blas::identify(*library);
-  loaded.threads = loaded.identity->threads.value_or(told ? threads : 1);
-  loaded.library = std::move(*library);
-  return loaded;
-}
-
-// An OpenMP build starts its threads at the first large product, with the affinity that the caller
-// has then; so this comes before the caller is narrowed to one CPU.
-void start_blas_threads(const BlasLibrary& library) {
-  constexpr std::size_t kSize = 256;
-  const std::vector<float> a(kSize * kSize, 1.0f);
-  std::vector<float> c(kSize * kSize);
-  library.sgemm(false, false, kSize, kSize, kSize, 1.0f, a.data(), kSize, a.data(), kSize, 0.0f,
-                c.data(), kSize);
 }
 
 report::Peak measure_peak(const Machine& machine, ThreadTeam& team) {
@@ -187,45 +84,6 @@ void settle_peak(report::Peak& peak, const std::vector<double>& slices) {
   }
 }
 
-report::Blas judge_blas(const LoadedBlas& loaded, const ProfileOptions& options,
-                        const Machine& machine, const CpuList& cpus, double budget_s) {
-  report::Blas record;
-  record.environment = blas::blas_environment();
-  record.requested = options.blas;
-  const std::vector<blas::InstalledBlas> installed = blas::installed_blas();
-  if (loaded.library) {
-    record.provider = loaded.identity->provider;
-    record.version = loaded.identity->version;
-    record.path = loaded.library->path();
-    record.core = loaded.identity->core;
-    record.threading = loaded.identity->threading;
-    record.threads = loaded.threads;
-    if (options.ladder) {
-      constexpr double kMaxSeconds = 2;
-      const double seconds = std::min(kMaxSeconds, budget_s);
-      blas::Ladder ladder = blas::climb(
-          *loaded.library, *loaded.identity, installed, machine,
-          {.budget = std::chrono::milliseconds(static_cast<int>(1000 * seconds)), .cpus = cpus});
-      record.ladder = std::move(ladder.rungs);
-      record.ladder_note = std::move(ladder.note);
-    } else {
-      record.ladder_note = "not measured (--no-ladder)";
-    }
-  }
-  blas::Verdict verdict = blas::judge({.identity = loaded.identity,
-                                       .path = record.path,
-                                       .environment = record.environment,
-                                       .ladder = record.ladder,
-                                       .isa = machine.isa,
-                                       .installed = installed,
-                                       .pinned_cpus = cpus.size()});
-  record.verdict = std::move(verdict.verdict);
-  record.factor = verdict.factor;
-  record.why = std::move(verdict.why);
-  record.fix = std::move(verdict.fix);
-  return record;
-}
-
 std::vector<PassVariants> pass_specs() {
   std::vector<PassVariants> specs;
   for (const ForwardPassSpec& pass : kForwardPasses) {
@@ -235,56 +93,6 @@ std::vector<PassVariants> pass_specs() {
     }
   }
   return specs;
-}
-
-void add_warnings(report::Profile& record, const ProfileOptions& options,
-                  const RunnerOptions& runner) {
-  const auto warn = [&record](std::string code, std::string text) {
-    record.warnings.push_back({std::move(code), std::move(text)});
-  };
-  const auto cpus = static_cast<int>(record.pin.actual.size());
-  if (record.threads > cpus || record.blas.threads.value_or(1) > cpus) {
-    warn("oversubscribed",
-         fmt::format("oversubscribed: {} runnable threads share {} CPU{}; times say little, use "
-                     "--threads {} or pin more CPUs",
-                     std::max(record.threads, record.blas.threads.value_or(1)), cpus,
-                     cpus == 1 ? "" : "s", cpus));
-  }
-  if (record.workload.short_documents > 0) {
-    warn("short-documents",
-         fmt::format("{} of {} documents are shorter than the filter and were padded with zeros "
-                     "to {} words",
-                     record.workload.short_documents, record.workload.documents_used,
-                     *std::max_element(options.shape.filter_sizes.begin(),
-                                       options.shape.filter_sizes.end())));
-  }
-  if (record.pin.migrations > 0) {
-    warn("migrated", fmt::format("{} measured slices ended on another CPU than they began; pin "
-                                 "with --pin",
-                                 record.pin.migrations));
-  }
-  std::size_t wide = 0, wrong = 0;
-  for (const report::Row& row : record.rows) {
-    constexpr double kLargestError = 1e-3;
-    wrong += row.max_rel_error && *row.max_rel_error > kLargestError;
-    if (!row.time_ns) continue;
-    const report::TimeNs& time = *row.time_ns;
-    wide += !time.ci95_low || relative_half_width({*time.ci95_low, *time.ci95_high}, time.median) >
-                                  runner.target_half_width;
-  }
-  if (wrong > 0) {
-    warn("wrong-result",
-         fmt::format("{} rows differ from double precision by more than rounding explains: do not "
-                     "trust that library",
-                     wrong));
-  }
-  if (wide > 0) {
-    warn("wide-interval",
-         fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
-                     "is noisy or --time-budget {} s is short",
-                     wide, record.rows.size(), 100 * runner.target_half_width,
-                     options.time_budget_s));
-  }
 }
 
 bool some_row_measured(const report::Profile& record) {
@@ -400,8 +208,12 @@ Result<int> run_profile(const ProfileOptions& options) {
 
   // 6. Which BLAS is it, and how good is it here?
   progress.show("BLAS core types", 0.05);
-  record.blas =
-      judge_blas(*blas, options, record.machine, cpus, (seconds_left() - kLeastRunSeconds) / 2);
+  record.blas = judge_blas(
+      *blas, record.machine,
+      {.requested = options.blas,
+       .ladder = options.ladder,
+       .ladder_seconds = std::clamp((seconds_left() - kLeastRunSeconds) / 2, 0.0, kLadderSeconds),
+       .cpus = cpus});
 
   // 7. Every layer in every variant, checked against double precision.
   Result<TextCnn> model = TextCnn::create(
@@ -453,7 +265,7 @@ Result<int> run_profile(const ProfileOptions& options) {
   set_forward_shares(record.rows, record.passes);
   record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
   record.partial = result.interrupted;
-  add_warnings(record, options, runner);
+  add_warnings(record, options);
   record.elapsed_s = seconds_since(begin);
 
   // 11. The report.

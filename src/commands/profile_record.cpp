@@ -1,5 +1,7 @@
 #include "src/commands/profile_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "src/measure/statistics.h"
@@ -63,6 +65,55 @@ report::Row make_row(const Task& task, const Measurement* measured,
     row.counted_to_model_flops = *flops->value / task.cost.flops;
   }
   return row;
+}
+
+void add_warnings(report::Profile& record, const ProfileOptions& options) {
+  const auto warn = [&record](std::string code, std::string text) {
+    record.warnings.push_back({std::move(code), std::move(text)});
+  };
+  const auto cpus = static_cast<int>(record.pin.actual.size());
+  if (record.threads > cpus || record.blas.threads.value_or(1) > cpus) {
+    warn("oversubscribed",
+         fmt::format("oversubscribed: {} runnable threads share {} CPU{}; times say little, use "
+                     "--threads {} or pin more CPUs",
+                     std::max(record.threads, record.blas.threads.value_or(1)), cpus,
+                     cpus == 1 ? "" : "s", cpus));
+  }
+  if (record.workload.short_documents > 0) {
+    warn("short-documents",
+         fmt::format("{} of {} documents are shorter than the filter and were padded with zeros "
+                     "to {} words",
+                     record.workload.short_documents, record.workload.documents_used,
+                     *std::max_element(options.shape.filter_sizes.begin(),
+                                       options.shape.filter_sizes.end())));
+  }
+  if (record.pin.migrations > 0) {
+    warn("migrated", fmt::format("{} measured slices ended on another CPU than they began; pin "
+                                 "with --pin",
+                                 record.pin.migrations));
+  }
+  std::size_t wide = 0, wrong = 0;
+  for (const report::Row& row : record.rows) {
+    constexpr double kLargestError = 1e-3;
+    wrong += row.max_rel_error && *row.max_rel_error > kLargestError;
+    if (!row.time_ns) continue;
+    const report::TimeNs& time = *row.time_ns;
+    wide += !time.ci95_low || relative_half_width({*time.ci95_low, *time.ci95_high}, time.median) >
+                                  RunnerOptions{}.target_half_width;
+  }
+  if (wrong > 0) {
+    warn("wrong-result",
+         fmt::format("{} rows differ from double precision by more than rounding explains: do not "
+                     "trust that library",
+                     wrong));
+  }
+  if (wide > 0) {
+    warn("wide-interval",
+         fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
+                     "is noisy or --time-budget {} s is short",
+                     wide, record.rows.size(), 100 * RunnerOptions{}.target_half_width,
+                     options.time_budget_s));
+  }
 }
 
 std::vector<LevelBandwidth> measured_levels(std::vector<LevelBandwidth> levels,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "counters/counting.h"
+#include "src/commands/profile_options.h"
 #include "src/measure/bandwidth.h"
 #include "src/measure/roofline.h"
 #include "src/measure/runner.h"
@@ -21,6 +22,9 @@ struct Ceilings {
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
                      const Ceilings& ceilings, int threads, std::vector<EventCount> counters);
+
+// What the reader must know before trusting the rows.
+void add_warnings(report::Profile& record, const ProfileOptions& options);
 
 // Levels with their measured bandwidth; those that could not be measured are left out.
 std::vector<LevelBandwidth> measured_levels(std::vector<LevelBandwidth> levels,
