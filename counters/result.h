@@ -32,4 +32,10 @@ inline tl::unexpected<Error> environment_error(int code, std::string what, std::
   return tl::make_unexpected(Error{Fault::kEnvironment, code, std::move(what), std::move(hint)});
 }
 
+// Hands the error of one result on as that of another.
+template <class T>
+tl::unexpected<Error> error_of(const Result<T>& result) {
+  return tl::make_unexpected(result.error());
+}
+
 }  // namespace hwprof

@@ -170,6 +170,8 @@ HWY_AFTER_NAMESPACE();
 namespace hwprof {
 namespace {
 
+// HWY_DYNAMIC_DISPATCH is called in place and its pointer never kept: before the first call it
+// points at the code that asks CPUID, which in a VM costs microseconds every time.
 HWY_EXPORT(panel_columns);
 HWY_EXPORT(target_name);
 HWY_EXPORT(multiply_relu);
@@ -206,29 +208,29 @@ void conv1d_simd_pack(const Conv1dShape& shape, const float* w, float* packed) {
 }
 
 void conv1d_simd(const Conv1dCall& call) {
-  const auto multiply = HWY_DYNAMIC_DISPATCH(multiply_relu);
   call.team->run([&](std::size_t thread) {
     const auto [first, last] = share_of(call.documents(), thread, call.team->size());
     for (std::size_t b = first; b < last; ++b) {
-      multiply({.x = call.document(b),
-                .row_stride = call.shape.d_e,
-                .rows = call.positions(b),
-                .depth = call.shape.k * call.shape.d_e,
-                .packed = call.packed,
-                .bias = call.bias,
-                .columns = call.shape.d_c,
-                .out = call.output(b)});
+      HWY_DYNAMIC_DISPATCH(multiply_relu)
+      ({.x = call.document(b),
+        .row_stride = call.shape.d_e,
+        .rows = call.positions(b),
+        .depth = call.shape.k * call.shape.d_e,
+        .packed = call.packed,
+        .bias = call.bias,
+        .columns = call.shape.d_c,
+        .out = call.output(b)});
     }
   });
 }
 
 void maxpool_simd(const MaxpoolCall& call) {
-  const auto pool = HWY_DYNAMIC_DISPATCH(max_rows);
   call.team->run([&](std::size_t thread) {
     const auto [first, last] = share_of(call.documents(), thread, call.team->size());
     for (std::size_t b = first; b < last; ++b) {
-      pool(call.h + call.start[b] * call.d_c, call.start[b + 1] - call.start[b], call.d_c,
-           call.g + b * call.g_stride);
+      HWY_DYNAMIC_DISPATCH(max_rows)
+      (call.h + call.start[b] * call.d_c, call.start[b + 1] - call.start[b], call.d_c,
+       call.g + b * call.g_stride);
     }
   });
 }
@@ -242,18 +244,18 @@ void linear_simd_pack(const LinearShape& shape, const float* a, float* packed) {
 }
 
 void linear_simd(const LinearCall& call) {
-  const auto multiply = HWY_DYNAMIC_DISPATCH(multiply_plain);
   call.team->run([&](std::size_t thread) {
     const auto [first, last] = share_of(call.documents, thread, call.team->size());
     if (first == last) return;
-    multiply({.x = call.g + first * call.shape.inputs,
-              .row_stride = call.shape.inputs,
-              .rows = last - first,
-              .depth = call.shape.inputs,
-              .packed = call.packed,
-              .bias = call.c,
-              .columns = call.shape.outputs,
-              .out = call.z + first * call.shape.outputs});
+    HWY_DYNAMIC_DISPATCH(multiply_plain)
+    ({.x = call.g + first * call.shape.inputs,
+      .row_stride = call.shape.inputs,
+      .rows = last - first,
+      .depth = call.shape.inputs,
+      .packed = call.packed,
+      .bias = call.c,
+      .columns = call.shape.outputs,
+      .out = call.z + first * call.shape.outputs});
   });
 }
 

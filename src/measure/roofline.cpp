@@ -1,5 +1,7 @@
 #include "src/measure/roofline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace hwprof {
@@ -24,7 +26,7 @@ std::vector<LevelBandwidth> cache_levels(const Machine& machine, int threads) {
   for (const CacheLevel& cache : machine.caches) {
     const double instances = std::max(1.0, static_cast<double>(threads) / cache.shared_by);
     levels.push_back(
-        {"L" + std::to_string(cache.level), static_cast<double>(cache.bytes) * instances, 0});
+        {fmt::format("L{}", cache.level), static_cast<double>(cache.bytes) * instances, 0});
   }
   levels.push_back({"memory", 0, 0});
   return levels;

@@ -64,7 +64,8 @@ struct Blas {
 
 struct TimeNs {
   double median = 0, min = 0, mean = 0;
-  double ci95_low = 0, ci95_high = 0;  // bootstrap, of the median
+  // Bootstrap, of the median; absent below six samples, where none has 95 %.
+  std::optional<double> ci95_low, ci95_high;
   int samples = 0;                     // slices
 };
 

@@ -1,0 +1,277 @@
+#include "src/commands/profile.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "counters/counting.h"
+#include "kernels/registry.h"
+#include "kernels/simd.h"
+#include "src/commands/interrupt.h"
+#include "src/commands/profile_blas.h"
+#include "src/commands/profile_input.h"
+#include "src/commands/profile_record.h"
+#include "src/commands/progress.h"
+#include "src/measure/agreement.h"
+#include "src/measure/statistics.h"
+#include "src/report/output.h"
+#include "src/report/writers.h"
+
+namespace hwprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kDefaultEvents[] = {
+    "cycles", "instructions", "flops", "llc-miss", "task-clock", "context-switches", "page-faults"};
+
+// Seconds of the budget that the steps before the interleaved run may leave it at least.
+constexpr double kLeastRunSeconds = 1;
+constexpr double kLadderSeconds = 2;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Result<void> check_variants(const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = variant_names();
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return usage_error(fmt::format("unknown variant '{}'", name),
+                       fmt::format("known: {}", fmt::join(known, ", ")));
+  }
+  return {};
+}
+
+report::Peak measure_peak(const Machine& machine, ThreadTeam& team) {
+  constexpr int kRounds = 5;
+  constexpr double kSliceSeconds = 0.004;
+  report::Peak peak;
+  peak.threads = static_cast<int>(team.size());
+  std::vector<std::vector<double>> rates(fma_kernels().size());
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      rates[i].push_back(team_peak_gflops(team, fma_kernels()[i], kSliceSeconds));
+    }
+  }
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    peak.by_isa.emplace_back(fma_kernels()[i].isa, median(rates[i]));
+  }
+  const std::vector<LevelBandwidth> levels = cache_levels(machine, peak.threads);
+  for (const BandwidthResult& result : measure_bandwidth(levels, machine.memory_bytes, team)) {
+    peak.bandwidth.push_back({.level = result.level,
+                              .working_set_bytes = result.working_set_bytes,
+                              .read_gbs = result.read_gbs,
+                              .copy_gbs = result.copy_gbs,
+                              .triad_gbs = result.triad_gbs});
+  }
+  return peak;
+}
+
+// The peak that the rows were held against takes the place of the first look at it.
+void settle_peak(report::Peak& peak, const std::vector<double>& slices) {
+  peak.isa = fastest_fma_kernel().isa;
+  for (auto& [isa, gflops] : peak.by_isa) {
+    if (isa != peak.isa) continue;
+    if (!slices.empty()) gflops = median(slices);
+    peak.f32_gflops = gflops;
+  }
+}
+
+std::vector<PassVariants> pass_specs() {
+  std::vector<PassVariants> specs;
+  for (const ForwardPassSpec& pass : kForwardPasses) {
+    PassVariants& spec = specs.emplace_back(PassVariants{std::string(pass.name), {}});
+    for (const std::string_view op : kTextCnnOps) {
+      spec.variants.emplace_back(std::string(op), std::string(pass.variant_of(op)));
+    }
+  }
+  return specs;
+}
+
+bool some_row_measured(const report::Profile& record) {
+  return std::any_of(record.rows.begin(), record.rows.end(),
+                     [](const report::Row& row) { return row.time_ns.has_value(); });
+}
+
+report::TextStyle text_style(bool to_file) {
+  constexpr int kColumns = 100, kLeastColumns = 60;
+  report::TextStyle style{.colour = false, .columns = kColumns};
+  if (to_file || ::isatty(STDOUT_FILENO) != 1) return style;
+  const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set and not empty
+  style.colour = no_colour == nullptr || *no_colour == '\0';
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.columns = std::clamp<int>(size.ws_col, kLeastColumns, kColumns);
+  }
+  return style;
+}
+
+Result<void> write_report(const report::Profile& record, const ProfileOptions& options) {
+  std::string bytes;
+  switch (options.format) {
+    case Format::kText:
+      bytes = report::profile_text(record, text_style(!options.output.empty()));
+      break;
+    case Format::kJson:
+      bytes = report::profile_json(record);
+      break;
+    case Format::kCsv:
+      bytes = report::profile_csv(record);
+      break;
+    case Format::kMarkdown:
+      bytes = report::profile_markdown(record);
+      break;
+  }
+  return options.output.empty() ? report::write_stdout(bytes)
+                                : report::write_file(options.output, bytes);
+}
+
+int exit_code(const report::Profile& record, const ProfileOptions& options) {
+  if (record.partial) return interrupt_exit_code();
+  if (!some_row_measured(record)) return 3;
+  bool refused = false;
+  if (options.require_optimal_blas && record.blas.verdict != "optimal") {
+    spdlog::error("--require optimal-blas: the verdict is {}", record.blas.verdict);
+    refused = true;
+  }
+  if (options.require_counters) {
+    for (const EventCount& count : record.rows.front().counters) {
+      if (count.value) continue;
+      spdlog::error("--require counters: {} is {}: {}", count.name, to_string(count.status),
+                    count.reason);
+      refused = true;
+    }
+  }
+  return refused ? 1 : 0;
+}
+
+}  // namespace
+
+Result<int> run_profile(const ProfileOptions& options) {
+  const auto begin = Clock::now();
+  report::Profile record;
+  record.version = HWPROF_VERSION;
+  record.command = options.command;
+  record.started_utc =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+
+  // 1. What the user can get wrong, before anything takes time.
+  if (auto done = check_variants(options.variants); !done) return error_of(done);
+  if (!options.output.empty()) {
+    if (auto done = report::check_writable(options.output); !done) return error_of(done);
+  }
+
+  // 2. The place: CPUs first, since libraries size their thread pools by them when loaded.
+  if (!options.pin.empty()) {
+    if (auto done = pin_to(options.pin); !done) return error_of(done);
+  }
+  const CpuList cpus = allowed_cpus();
+  record.pin = {.requested = options.pin, .actual = cpus, .migrations = 0};
+  record.threads = options.threads.value_or(static_cast<int>(cpus.size()));
+  record.machine = probe_machine(cpus.front());
+  std::vector<std::string> events = options.events;
+  if (events.empty()) events.assign(std::begin(kDefaultEvents), std::end(kDefaultEvents));
+  if (auto done = check_event_names(record.machine, events); !done) return error_of(done);
+
+  // 3. The input.
+  Result<Input> input = load_input(options);
+  if (!input) return error_of(input);
+  record.workload = describe(*input, options);
+
+  // 4. The BLAS and the threads. With several threads the caller is number 0 of the team and goes
+  // to the first CPU, once the BLAS has started its own threads on all of them.
+  Result<LoadedBlas> blas = load_blas(options.blas, record.threads);
+  if (!blas) return error_of(blas);
+  const bool pinned = !options.pin.empty();
+  if (blas->library && record.threads > 1) start_blas_threads(*blas->library);
+  ThreadTeam team(static_cast<std::size_t>(record.threads), pinned ? cpus : CpuList{});
+  if (pinned && record.threads > 1) {
+    if (auto done = pin_to({cpus.front()}); !done) return error_of(done);
+  }
+  record.simd_target = simd_target();
+
+  watch_interrupts();
+  Progress progress(!options.quiet);
+  const auto seconds_left = [&] { return options.time_budget_s - seconds_since(begin); };
+
+  // 5. The ceilings.
+  progress.show("FMA peak and bandwidth", 0);
+  record.peak = measure_peak(record.machine, team);
+  settle_peak(*record.peak, {});
+
+  // 6. Which BLAS is it, and how good is it here?
+  progress.show("BLAS core types", 0.05);
+  record.blas = judge_blas(
+      *blas, record.machine,
+      {.requested = options.blas,
+       .ladder = options.ladder,
+       .ladder_seconds = std::clamp((seconds_left() - kLeastRunSeconds) / 2, 0.0, kLadderSeconds),
+       .cpus = cpus});
+
+  // 7. Every layer in every variant, checked against double precision.
+  Result<TextCnn> model = TextCnn::create(
+      input->batch,
+      {.filter_sizes = options.shape.filter_sizes, .d_c = options.shape.d_c, .l = options.shape.l},
+      blas->library ? &*blas->library : nullptr, blas->reason, team, options.variants,
+      options.seed);
+  if (!model) return error_of(model);
+  std::vector<const Task*> runnable;
+  std::vector<Work> work;
+  std::vector<double> errors;
+  for (const Task& task : model->tasks()) {
+    if (!task.run || interrupted()) continue;
+    progress.show("checking results", 0.1);
+    errors.push_back(task.check());
+    runnable.push_back(&task);
+    work.push_back({.run = task.run, .flops = task.cost.flops});
+  }
+
+  // 8. Times and counts, interleaved with the peak.
+  Result<Counting> counting =
+      Counting::open(record.machine, cpus.front(), events, {.max_passes = options.passes});
+  if (!counting) return error_of(counting);
+  const RunnerOptions runner{.budget_s = std::max(kLeastRunSeconds, seconds_left())};
+  RunResult result = run_interleaved(work, team, &*counting, runner, interrupted(),
+                                     [&](double share) { progress.show("measuring", share); });
+
+  // 9. From samples to rows.
+  settle_peak(*record.peak, result.peak_gflops);
+  std::vector<BandwidthResult> bandwidth;
+  for (const report::Bandwidth& level : record.peak->bandwidth) {
+    bandwidth.push_back({.level = level.level, .read_gbs = level.read_gbs});
+  }
+  const Ceilings ceilings{record.peak->f32_gflops,
+                          measured_levels(cache_levels(record.machine, record.threads), bandwidth)};
+  for (const Task& task : model->tasks()) {
+    const auto found = std::find(runnable.begin(), runnable.end(), &task);
+    const auto index = static_cast<std::size_t>(found - runnable.begin());
+    const Measurement* measured = index < runnable.size() ? &result.work[index] : nullptr;
+    record.rows.push_back(make_row(
+        task, measured, measured ? std::optional(errors[index]) : std::nullopt,
+        model->checked_documents(), ceilings, task.needs_blas ? blas->threads : record.threads,
+        counting->evaluate(measured ? measured->tally : Tally{})));
+    record.pin.migrations += measured ? measured->migrations : 0;
+  }
+
+  // 10. Does the time agree with the analysis?
+  record.passes = forward_passes(record.rows, pass_specs());
+  set_forward_shares(record.rows, record.passes);
+  record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
+  record.partial = result.interrupted;
+  add_warnings(record, options);
+  record.elapsed_s = seconds_since(begin);
+
+  // 11. The report.
+  progress.clear();
+  if (auto done = write_report(record, options); !done) return error_of(done);
+  return exit_code(record, options);
+}
+
+}  // namespace hwprof

@@ -1,0 +1,73 @@
+#include "src/commands/profile_blas.h"
+
+#include <chrono>
+#include <vector>
+
+#include "src/blas/ladder.h"
+#include "src/blas/libraries.h"
+#include "src/blas/verdict.h"
+
+namespace hwprof {
+
+Result<LoadedBlas> load_blas(const std::string& wanted, int threads) {
+  LoadedBlas loaded;
+  Result<BlasLibrary> library = BlasLibrary::load(wanted);
+  if (!library) {
+    if (library.error().fault == Fault::kUsage) return error_of(library);
+    loaded.reason = library.error().what;
+    return loaded;
+  }
+  const bool told = library->set_threads(threads);
+  loaded.identity = blas::identify(*library);
+  loaded.threads = loaded.identity->threads.value_or(told ? threads : 1);
+  loaded.library = std::move(*library);
+  return loaded;
+}
+
+void start_blas_threads(const BlasLibrary& library) {
+  constexpr std::size_t kSize = 256;
+  const std::vector<float> a(kSize * kSize, 1.0f);
+  std::vector<float> c(kSize * kSize);
+  library.sgemm(false, false, kSize, kSize, kSize, 1.0f, a.data(), kSize, a.data(), kSize, 0.0f,
+                c.data(), kSize);
+}
+
+report::Blas judge_blas(const LoadedBlas& loaded, const Machine& machine,
+                        const BlasQuestion& question) {
+  report::Blas record;
+  record.environment = blas::blas_environment();
+  record.requested = question.requested;
+  const std::vector<blas::InstalledBlas> installed = blas::installed_blas();
+  if (loaded.library) {
+    record.provider = loaded.identity->provider;
+    record.version = loaded.identity->version;
+    record.path = loaded.library->path();
+    record.core = loaded.identity->core;
+    record.threading = loaded.identity->threading;
+    record.threads = loaded.threads;
+    if (question.ladder) {
+      const auto budget =
+          std::chrono::milliseconds(static_cast<int>(1000 * question.ladder_seconds));
+      blas::Ladder ladder = blas::climb(*loaded.library, *loaded.identity, installed, machine,
+                                        {.budget = budget, .cpus = question.cpus});
+      record.ladder = std::move(ladder.rungs);
+      record.ladder_note = std::move(ladder.note);
+    } else {
+      record.ladder_note = "not measured (--no-ladder)";
+    }
+  }
+  blas::Verdict verdict = blas::judge({.identity = loaded.identity,
+                                       .path = record.path,
+                                       .environment = record.environment,
+                                       .ladder = record.ladder,
+                                       .isa = machine.isa,
+                                       .installed = installed,
+                                       .pinned_cpus = question.cpus.size()});
+  record.verdict = std::move(verdict.verdict);
+  record.factor = verdict.factor;
+  record.why = std::move(verdict.why);
+  record.fix = std::move(verdict.fix);
+  return record;
+}
+
+}  // namespace hwprof

@@ -1,0 +1,49 @@
+// What `hwprof profile` was asked to do: plain data, checked by the command line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/affinity.h"
+#include "src/workloads/batch.h"
+#include "src/workloads/documents.h"
+
+namespace hwprof {
+
+// Sizes that the user gave with --shape; absent ones have the course's values.
+struct ShapeOptions {
+  std::vector<std::size_t> filter_sizes{2};
+  std::optional<std::size_t> d_e;  // 300, or what the embedding file has
+  std::size_t d_c = 128;
+  std::optional<std::size_t> n;  // words of every document
+  std::size_t l = 103;
+  std::size_t batch = 64;
+};
+
+enum class Format { kText, kJson, kCsv, kMarkdown };
+
+struct ProfileOptions {
+  CpuList pin;                      // empty: where the process may run
+  std::vector<std::string> events;  // empty: the default list
+  std::optional<std::string> docs, embed;
+  DocsFormat docs_format = DocsFormat::kAuto;
+  Padding padding = Padding::kOwn;
+  ShapeOptions shape;
+  std::vector<std::string> variants;  // empty: all
+  std::optional<int> threads;
+  std::string blas;  // path or soname; empty: what programs get
+  bool ladder = true;
+  double time_budget_s = 10;
+  unsigned passes = 0;  // at most; 0: as many as needed
+  std::uint64_t seed = 0;
+  Format format = Format::kText;
+  std::string output;  // empty: standard output
+  bool require_optimal_blas = false, require_counters = false;
+  bool quiet = false;
+  std::vector<std::string> command;  // as typed, for the report
+};
+
+}  // namespace hwprof

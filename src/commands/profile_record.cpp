@@ -1,0 +1,130 @@
+#include "src/commands/profile_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/measure/statistics.h"
+
+namespace hwprof {
+namespace {
+
+report::TimeNs summarise(const Measurement& measured) {
+  report::TimeNs time;
+  time.median = median(measured.call_ns);
+  time.min = measured.min_ns;
+  time.mean = measured.total_ns / static_cast<double>(measured.calls);
+  time.samples = static_cast<int>(measured.call_ns.size());
+  if (measured.call_ns.size() >= kMinSamplesForInterval) {
+    const Interval interval = bootstrap_median(measured.call_ns);
+    time.ci95_low = interval.low;
+    time.ci95_high = interval.high;
+  }
+  return time;
+}
+
+}  // namespace
+
+report::Row make_row(const Task& task, const Measurement* measured,
+                     std::optional<double> max_rel_error, std::size_t checked_documents,
+                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters) {
+  report::Row row;
+  row.op = task.op;
+  row.variant = task.variant;
+  row.shape = task.shape;
+  row.threads = threads;
+  row.optimised = task.optimised;
+  row.model = {task.cost.flops, task.cost.comparisons, task.cost.bytes, task.cost.cost_units};
+  row.max_rel_error = max_rel_error;
+  row.checked_documents = max_rel_error ? checked_documents : 0;
+  row.counters = std::move(counters);
+  const Roofline limit = roofline(task.cost, ceilings.f32_gflops, ceilings.levels);
+  row.roofline_ns = limit.ns;
+  row.intensity = limit.intensity;
+  row.bound = limit.compute_bound ? "compute" : "memory";
+  row.bandwidth_level = limit.level;
+  if (measured == nullptr || measured->call_ns.empty()) {
+    row.reason = task.reason.empty() ? "interrupted before it was measured" : task.reason;
+    return row;
+  }
+  row.time_ns = summarise(*measured);
+  row.calls = measured->calls;
+  row.roofline_fraction = limit.ns / row.time_ns->median;
+  if (task.cost.flops > 0) row.gflops = task.cost.flops / row.time_ns->median;
+  if (!measured->peak_ratio.empty()) {
+    row.peak_fraction = median(measured->peak_ratio);
+    if (measured->peak_ratio.size() >= kMinSamplesForInterval) {
+      const Interval interval = bootstrap_median(measured->peak_ratio);
+      row.peak_fraction_low = interval.low;
+      row.peak_fraction_high = interval.high;
+    }
+  }
+  const auto flops = std::find_if(row.counters.begin(), row.counters.end(),
+                                  [](const EventCount& count) { return count.name == "flops"; });
+  if (flops != row.counters.end() && flops->value && task.cost.flops > 0) {
+    row.counted_to_model_flops = *flops->value / task.cost.flops;
+  }
+  return row;
+}
+
+void add_warnings(report::Profile& record, const ProfileOptions& options) {
+  const auto warn = [&record](std::string code, std::string text) {
+    record.warnings.push_back({std::move(code), std::move(text)});
+  };
+  const auto cpus = static_cast<int>(record.pin.actual.size());
+  if (record.threads > cpus || record.blas.threads.value_or(1) > cpus) {
+    warn("oversubscribed",
+         fmt::format("oversubscribed: {} runnable threads share {} CPU{}; times say little, use "
+                     "--threads {} or pin more CPUs",
+                     std::max(record.threads, record.blas.threads.value_or(1)), cpus,
+                     cpus == 1 ? "" : "s", cpus));
+  }
+  if (record.workload.short_documents > 0) {
+    warn("short-documents",
+         fmt::format("{} of {} documents are shorter than the filter and were padded with zeros "
+                     "to {} words",
+                     record.workload.short_documents, record.workload.documents_used,
+                     *std::max_element(options.shape.filter_sizes.begin(),
+                                       options.shape.filter_sizes.end())));
+  }
+  if (record.pin.migrations > 0) {
+    warn("migrated", fmt::format("{} measured slices ended on another CPU than they began; pin "
+                                 "with --pin",
+                                 record.pin.migrations));
+  }
+  std::size_t wide = 0, wrong = 0;
+  for (const report::Row& row : record.rows) {
+    constexpr double kLargestError = 1e-3;
+    wrong += row.max_rel_error && *row.max_rel_error > kLargestError;
+    if (!row.time_ns) continue;
+    const report::TimeNs& time = *row.time_ns;
+    wide += !time.ci95_low || relative_half_width({*time.ci95_low, *time.ci95_high}, time.median) >
+                                  RunnerOptions{}.target_half_width;
+  }
+  if (wrong > 0) {
+    warn("wrong-result",
+         fmt::format("{} rows differ from double precision by more than rounding explains: do not "
+                     "trust that library",
+                     wrong));
+  }
+  if (wide > 0) {
+    warn("wide-interval",
+         fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
+                     "is noisy or --time-budget {} s is short",
+                     wide, record.rows.size(), 100 * RunnerOptions{}.target_half_width,
+                     options.time_budget_s));
+  }
+}
+
+std::vector<LevelBandwidth> measured_levels(std::vector<LevelBandwidth> levels,
+                                            const std::vector<BandwidthResult>& results) {
+  for (LevelBandwidth& level : levels) {
+    for (const BandwidthResult& result : results) {
+      if (result.level == level.level) level.read_gbs = result.read_gbs;
+    }
+  }
+  std::erase_if(levels, [](const LevelBandwidth& level) { return level.read_gbs <= 0; });
+  return levels;
+}
+
+}  // namespace hwprof

@@ -1,0 +1,33 @@
+// From samples to rows of the record: the arithmetic of `hwprof profile`. Pure.
+#pragma once
+
+#include <vector>
+
+#include "counters/counting.h"
+#include "src/commands/profile_options.h"
+#include "src/measure/bandwidth.h"
+#include "src/measure/roofline.h"
+#include "src/measure/runner.h"
+#include "src/report/record.h"
+#include "src/workloads/text_cnn.h"
+
+namespace hwprof {
+
+struct Ceilings {
+  double f32_gflops = 0;
+  std::vector<LevelBandwidth> levels;  // memory last, all measured
+};
+
+// `measured` null: the task could not run, its reason is taken over.
+report::Row make_row(const Task& task, const Measurement* measured,
+                     std::optional<double> max_rel_error, std::size_t checked_documents,
+                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters);
+
+// What the reader must know before trusting the rows.
+void add_warnings(report::Profile& record, const ProfileOptions& options);
+
+// Levels with their measured bandwidth; those that could not be measured are left out.
+std::vector<LevelBandwidth> measured_levels(std::vector<LevelBandwidth> levels,
+                                            const std::vector<BandwidthResult>& results);
+
+}  // namespace hwprof

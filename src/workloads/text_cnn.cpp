@@ -1,0 +1,340 @@
+#include "src/workloads/text_cnn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <optional>
+
+#include "kernels/check.h"
+#include "kernels/registry.h"
+#include "src/workloads/random.h"
+
+namespace hwprof {
+namespace {
+
+// Multiply-adds that the double-precision check may cost for one filter size: about 0.2 s.
+constexpr double kCheckMultiplyAdds = 150e6;
+
+// What all variants of the layers of one filter size share.
+struct Branch {
+  Conv1dShape shape;
+  FloatBuffer w, bias, h;
+  std::vector<std::size_t> position_start;  // documents + 1
+  std::vector<Expected> expected;           // of the convolution, a sampled document each
+};
+
+std::vector<std::size_t> sample_documents(const Batch& batch, double multiply_adds_per_row) {
+  std::vector<std::size_t> by_length(batch.documents());
+  for (std::size_t b = 0; b < by_length.size(); ++b) by_length[b] = b;
+  const auto rows = [&batch](std::size_t b) { return batch.row_start[b + 1] - batch.row_start[b]; };
+  std::stable_sort(by_length.begin(), by_length.end(),
+                   [&rows](std::size_t a, std::size_t b) { return rows(a) < rows(b); });
+  const double all = multiply_adds_per_row * static_cast<double>(batch.rows());
+  const double share = std::min(1.0, kCheckMultiplyAdds / std::max(all, 1.0));
+  const std::size_t count = std::clamp<std::size_t>(
+      static_cast<std::size_t>(share * static_cast<double>(by_length.size())),
+      std::min<std::size_t>(2, by_length.size()), by_length.size());
+  std::vector<std::size_t> sample;
+  for (std::size_t i = 0; i < count; ++i) {
+    sample.push_back(by_length[count == 1 ? 0 : i * (by_length.size() - 1) / (count - 1)]);
+  }
+  return sample;
+}
+
+Result<FloatBuffer> uniform(std::size_t count, std::size_t fan_in, SplitMix64& random) {
+  Result<FloatBuffer> buffer = FloatBuffer::zeros(count);
+  if (!buffer) return buffer;
+  const float bound = 1.0f / std::sqrt(static_cast<float>(fan_in));
+  constexpr float kHalf = 1U << 23;
+  for (float& value : buffer->span()) {
+    value = (static_cast<float>(random.below(1U << 24)) - kHalf) * (bound / kHalf);
+  }
+  return buffer;
+}
+
+bool wanted(const std::vector<std::string>& only, std::string_view name) {
+  return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+}
+
+}  // namespace
+
+struct TextCnn::State {
+  const Batch& batch;
+  const BlasLibrary* blas;
+  ThreadTeam& team;
+  TextCnnShape shape;
+  std::deque<Branch> branches{};  // tasks point into them
+  std::deque<FloatBuffer> packed{};
+  FloatBuffer scratch{};  // one variant runs at a time
+  FloatBuffer g{}, a{}, c{}, z{};
+  std::vector<std::size_t> sample{};
+  std::vector<Task> tasks{};
+
+  [[nodiscard]] std::size_t linear_inputs() const { return shape.filter_sizes.size() * shape.d_c; }
+
+  Conv1dCall conv1d_call(Branch& branch) {
+    return {.shape = branch.shape,
+            .row_start = batch.row_start,
+            .x = batch.x.data(),
+            .w = branch.w.data(),
+            .bias = branch.bias.data(),
+            .h = branch.h.data(),
+            .scratch = nullptr,
+            .blas = blas,
+            .team = &team};
+  }
+
+  MaxpoolCall maxpool_call(Branch& branch, std::size_t index) {
+    return {.d_c = shape.d_c,
+            .start = branch.position_start,
+            .h = branch.h.data(),
+            .g = g.data() + index * shape.d_c,
+            .g_stride = linear_inputs(),
+            .team = &team};
+  }
+
+  LinearCall linear_call() {
+    return {.shape = {linear_inputs(), shape.l},
+            .documents = batch.documents(),
+            .g = g.data(),
+            .a = a.data(),
+            .c = c.data(),
+            .z = z.data(),
+            .blas = blas,
+            .team = &team};
+  }
+
+  Result<void> allocate(std::uint64_t seed);
+  Result<void> fill_activations();
+  template <class V, class S>
+  Result<const float*> pack(const V& variant, const S& layer, const float* weights);
+  Result<void> add_conv1d(const std::vector<std::string>& only, const std::string& no_blas);
+  void add_maxpool(const std::vector<std::string>& only);
+  Result<void> add_linear(const std::vector<std::string>& only, const std::string& no_blas);
+  double check_conv1d(Branch& branch);
+};
+
+Result<void> TextCnn::State::allocate(std::uint64_t seed) {
+  SplitMix64 random(seed);
+  const std::size_t documents = batch.documents();
+  for (const std::size_t k : shape.filter_sizes) {
+    Branch& branch = branches.emplace_back();
+    branch.shape = {k, batch.d_e, shape.d_c};
+    for (std::size_t b = 0; b <= documents; ++b) {
+      branch.position_start.push_back(batch.row_start[b] - b * (k - 1));
+    }
+    const std::size_t fan_in = k * batch.d_e;
+    Result<FloatBuffer> w = uniform(shape.d_c * fan_in, fan_in, random);
+    if (!w) return tl::make_unexpected(w.error());
+    Result<FloatBuffer> bias = uniform(shape.d_c, fan_in, random);
+    if (!bias) return tl::make_unexpected(bias.error());
+    Result<FloatBuffer> h = FloatBuffer::zeros(branch.position_start.back() * shape.d_c);
+    if (!h) return tl::make_unexpected(h.error());
+    branch.w = std::move(*w);
+    branch.bias = std::move(*bias);
+    branch.h = std::move(*h);
+  }
+  const std::size_t inputs = linear_inputs();
+  for (auto& [buffer, count, fan_in] :
+       {std::tuple{&g, documents * inputs, std::size_t{0}},
+        std::tuple{&z, documents * shape.l, std::size_t{0}},
+        std::tuple{&a, shape.l * inputs, inputs}, std::tuple{&c, shape.l, inputs}}) {
+    Result<FloatBuffer> made =
+        fan_in == 0 ? FloatBuffer::zeros(count) : uniform(count, fan_in, random);
+    if (!made) return tl::make_unexpected(made.error());
+    *buffer = std::move(*made);
+  }
+  double multiply_adds_per_row = 0;
+  for (const Branch& branch : branches) {
+    multiply_adds_per_row = std::max(multiply_adds_per_row,
+                                     static_cast<double>(branch.shape.k * batch.d_e * shape.d_c));
+  }
+  sample = sample_documents(batch, multiply_adds_per_row);
+  return {};
+}
+
+template <class V, class S>
+Result<const float*> TextCnn::State::pack(const V& variant, const S& layer, const float* weights) {
+  if (variant.pack == nullptr) return nullptr;
+  Result<FloatBuffer> buffer = FloatBuffer::zeros(variant.packed_floats(layer));
+  if (!buffer) return tl::make_unexpected(buffer.error());
+  variant.pack(layer, weights, buffer->data());
+  packed.push_back(std::move(*buffer));
+  return packed.back().data();
+}
+
+// Pooling and linear layer are measured on what the layer before them really gives, whichever
+// variants the user asked for.
+Result<void> TextCnn::State::fill_activations() {
+  for (std::size_t index = 0; index < branches.size(); ++index) {
+    Conv1dCall call = conv1d_call(branches[index]);
+    Result<FloatBuffer> weights = FloatBuffer::zeros(conv1d_simd_packed_floats(call.shape));
+    if (!weights) return tl::make_unexpected(weights.error());
+    conv1d_simd_pack(call.shape, call.w, weights->data());
+    call.packed = weights->data();
+    conv1d_simd(call);
+    maxpool_simd(maxpool_call(branches[index], index));
+  }
+  return {};
+}
+
+double TextCnn::State::check_conv1d(Branch& branch) {
+  const Conv1dCall call = conv1d_call(branch);
+  if (branch.expected.empty()) {
+    for (const std::size_t b : sample) branch.expected.push_back(conv1d_expected(call, b));
+  }
+  double error = 0;
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    error = std::max(error, max_relative_error(branch.expected[i], call.output(sample[i])));
+  }
+  return error;
+}
+
+Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
+                                        const std::string& no_blas) {
+  std::size_t longest = 0, scratch_floats = 0;
+  for (std::size_t b = 0; b < batch.documents(); ++b) {
+    longest = std::max(longest, batch.row_start[b + 1] - batch.row_start[b]);
+  }
+  for (Branch& branch : branches) {
+    for (const Conv1dVariant& variant : conv1d_variants()) {
+      if (wanted(only, variant.name) && variant.scratch_floats != nullptr) {
+        scratch_floats = std::max(scratch_floats, variant.scratch_floats(branch.shape, longest));
+      }
+    }
+  }
+  Result<FloatBuffer> memory = FloatBuffer::zeros(scratch_floats);
+  if (!memory) return tl::make_unexpected(memory.error());
+  scratch = std::move(*memory);
+
+  for (Branch& branch : branches) {
+    const auto [k, d_e, d_c] = branch.shape;
+    const std::size_t positions = branch.position_start.back();
+    for (const Conv1dVariant& variant : conv1d_variants()) {
+      if (!wanted(only, variant.name)) continue;
+      Task& task = tasks.emplace_back();
+      task.op = "conv1d";
+      task.variant = variant.name;
+      task.shape = {{"k", k},
+                    {"d_e", d_e},
+                    {"d_c", d_c},
+                    {"batch", batch.documents()},
+                    {"rows", batch.rows()},
+                    {"positions", positions}};
+      task.cost = conv1d_cost(k, d_e, d_c, batch.rows(), positions);
+      task.optimised = variant.name != kReferenceName;
+      task.needs_blas = variant.needs_blas;
+      if (variant.needs_blas && blas == nullptr) {
+        task.reason = no_blas;
+        continue;
+      }
+      Conv1dCall call = conv1d_call(branch);
+      const Result<const float*> weights = pack(variant, branch.shape, call.w);
+      if (!weights) return tl::make_unexpected(weights.error());
+      call.packed = *weights;
+      call.scratch = scratch.data();
+      task.run = [call, run = variant.run] { run(call); };
+      task.check = [this, &branch, run = task.run] {
+        run();
+        return check_conv1d(branch);
+      };
+    }
+  }
+  return {};
+}
+
+void TextCnn::State::add_maxpool(const std::vector<std::string>& only) {
+  for (std::size_t index = 0; index < branches.size(); ++index) {
+    Branch& branch = branches[index];
+    const std::size_t positions = branch.position_start.back();
+    for (const MaxpoolVariant& variant : maxpool_variants()) {
+      if (!wanted(only, variant.name)) continue;
+      const MaxpoolCall call = maxpool_call(branch, index);
+      Task& task = tasks.emplace_back();
+      task.op = "maxpool";
+      task.variant = variant.name;
+      task.shape = {{"k", branch.shape.k},
+                    {"d_c", shape.d_c},
+                    {"batch", batch.documents()},
+                    {"positions", positions}};
+      task.cost = maxpool_cost(shape.d_c, positions, batch.documents());
+      task.optimised = variant.name != kReferenceName;
+      task.run = [call, run = variant.run] { run(call); };
+      task.check = [this, call, run = task.run] {
+        run();
+        double error = 0;
+        for (const std::size_t b : sample) {
+          error = std::max(
+              error, max_relative_error(maxpool_expected(call, b), call.g + b * call.g_stride));
+        }
+        return error;
+      };
+    }
+  }
+}
+
+Result<void> TextCnn::State::add_linear(const std::vector<std::string>& only,
+                                        const std::string& no_blas) {
+  const LinearShape layer{linear_inputs(), shape.l};
+  for (const LinearVariant& variant : linear_variants()) {
+    if (!wanted(only, variant.name)) continue;
+    Task& task = tasks.emplace_back();
+    task.op = "linear";
+    task.variant = variant.name;
+    task.shape = {{"inputs", layer.inputs}, {"l", layer.outputs}, {"batch", batch.documents()}};
+    const bool one_document = variant.name == "blas-gemv";
+    task.cost = linear_cost(layer.inputs, layer.outputs, batch.documents(),
+                            one_document ? batch.documents() : 1);
+    task.optimised = variant.name != kReferenceName;
+    task.needs_blas = variant.needs_blas;
+    if (variant.needs_blas && blas == nullptr) {
+      task.reason = no_blas;
+      continue;
+    }
+    LinearCall call = linear_call();
+    const Result<const float*> weights = pack(variant, layer, call.a);
+    if (!weights) return tl::make_unexpected(weights.error());
+    call.packed = *weights;
+    task.run = [call, run = variant.run] { run(call); };
+    task.check = [this, call, run = task.run] {
+      run();
+      double error = 0;
+      for (const std::size_t b : sample) {
+        error = std::max(
+            error, max_relative_error(linear_expected(call, b), call.z + b * call.shape.outputs));
+      }
+      return error;
+    };
+  }
+  return {};
+}
+
+TextCnn::TextCnn(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TextCnn::TextCnn(TextCnn&&) noexcept = default;
+TextCnn& TextCnn::operator=(TextCnn&&) noexcept = default;
+TextCnn::~TextCnn() = default;
+
+const std::vector<Task>& TextCnn::tasks() const { return state_->tasks; }
+std::size_t TextCnn::checked_documents() const { return state_->sample.size(); }
+
+Result<TextCnn> TextCnn::create(const Batch& batch, const TextCnnShape& shape,
+                                const BlasLibrary* blas, const std::string& no_blas_reason,
+                                ThreadTeam& team, const std::vector<std::string>& only,
+                                std::uint64_t seed) {
+  auto state =
+      std::unique_ptr<State>(new State{.batch = batch, .blas = blas, .team = team, .shape = shape});
+  if (auto done = state->allocate(seed); !done) return tl::make_unexpected(done.error());
+  if (auto done = state->fill_activations(); !done) return tl::make_unexpected(done.error());
+  if (auto done = state->add_conv1d(only, no_blas_reason); !done) {
+    return tl::make_unexpected(done.error());
+  }
+  state->add_maxpool(only);
+  if (auto done = state->add_linear(only, no_blas_reason); !done) {
+    return tl::make_unexpected(done.error());
+  }
+  return TextCnn(std::move(state));
+}
+
+}  // namespace hwprof

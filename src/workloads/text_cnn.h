@@ -1,0 +1,84 @@
+// The forward pass of Kim's text CNN (2014) as a list of tasks: each layer with every variant of
+// the registry, ready to be timed and checked. conv1d + bias + ReLU and max pooling once for each
+// filter size, then one linear layer over all of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "counters/result.h"
+#include "kernels/blas_library.h"
+#include "kernels/complexity.h"
+#include "kernels/thread_team.h"
+#include "src/workloads/batch.h"
+
+namespace hwprof {
+
+struct TextCnnShape {
+  std::vector<std::size_t> filter_sizes;  // k, each at least 1 and no longer than any document
+  std::size_t d_c = 0;                    // filters of each size
+  std::size_t l = 0;                      // labels
+};
+
+// One layer in one variant.
+struct Task {
+  std::string_view op, variant;
+  std::vector<std::pair<std::string, std::uint64_t>> shape;
+  Cost cost;
+  bool optimised = true;  // false: the naive reference
+  bool needs_blas = false;
+  std::function<void()> run;  // empty: `reason`
+  // Runs once and returns the largest error against double precision over the sampled documents.
+  std::function<double()> check;
+  std::string reason;
+};
+
+// The variants that make up one forward pass.
+struct ForwardPassSpec {
+  std::string_view name, conv1d, maxpool, linear;
+
+  [[nodiscard]] std::string_view variant_of(std::string_view op) const {
+    return op == "conv1d" ? conv1d : op == "maxpool" ? maxpool : linear;
+  }
+};
+
+inline constexpr std::array<ForwardPassSpec, 4> kForwardPasses = {{
+    {"reference", "reference", "reference", "reference"},
+    {"simd", "simd", "simd", "simd"},
+    {"blas-im2col", "blas-im2col", "simd", "blas-gemm"},
+    {"blas-shifted", "blas-shifted", "simd", "blas-gemv"},
+}};
+
+inline constexpr std::array<std::string_view, 3> kTextCnnOps = {"conv1d", "maxpool", "linear"};
+
+class TextCnn {
+ public:
+  // `blas` may be null: its variants then have the reason `no_blas_reason`. `only`: names of the
+  // variants to take; empty: all. Weights are uniform in +-1/sqrt(fan-in), as PyTorch initialises
+  // them, from `seed`. Batch, library and team must outlive the object.
+  static Result<TextCnn> create(const Batch& batch, const TextCnnShape& shape,
+                                const BlasLibrary* blas, const std::string& no_blas_reason,
+                                ThreadTeam& team, const std::vector<std::string>& only,
+                                std::uint64_t seed);
+  TextCnn(TextCnn&&) noexcept;
+  TextCnn& operator=(TextCnn&&) noexcept;
+  ~TextCnn();
+
+  [[nodiscard]] const std::vector<Task>& tasks() const;
+  // Documents that check() looks at: the shortest, the longest, and others in between.
+  [[nodiscard]] std::size_t checked_documents() const;
+
+ private:
+  struct State;
+  explicit TextCnn(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hwprof

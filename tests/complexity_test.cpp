@@ -1,0 +1,39 @@
+#include "kernels/complexity.h"
+
+#include <gtest/gtest.h>
+
+namespace hwprof {
+namespace {
+
+// One document of 124 words in the course's setting: k=2, d_e=300, d_c=128, l=103.
+TEST(Complexity, ConvolutionCountsTwoFlopAMultiplyAddAndOneABias) {
+  const Cost cost = conv1d_cost(2, 300, 128, 124, 123);
+  EXPECT_EQ(cost.cost_units, 2.0 * 300 * 128 * 123);
+  EXPECT_EQ(cost.flops, 2 * 2.0 * 300 * 128 * 123 + 128.0 * 123);
+  EXPECT_EQ(cost.comparisons, 128.0 * 123);
+  EXPECT_EQ(cost.bytes, 4.0 * (124 * 300 + 2 * 300 * 128 + 128 + 123 * 128));
+}
+
+TEST(Complexity, PoolingIsComparisonsAndNeverFlop) {
+  const Cost cost = maxpool_cost(128, 123, 1);
+  EXPECT_EQ(cost.flops, 0);
+  EXPECT_EQ(cost.comparisons, 128.0 * 123);
+  EXPECT_EQ(cost.cost_units, 128.0 * 123);
+  EXPECT_EQ(cost.bytes, 4.0 * (128 * 123 + 128));
+}
+
+TEST(Complexity, LinearReadsTheWeightsOnceAPass) {
+  const Cost batch = linear_cost(128, 103, 64, 1), one_by_one = linear_cost(128, 103, 64, 64);
+  EXPECT_EQ(batch.flops, 64.0 * (2 * 128 * 103 + 103));
+  EXPECT_EQ(batch.cost_units, 64.0 * 128 * 103);
+  EXPECT_EQ(batch.bytes, 4.0 * (64 * 128 + 103 * 129 + 64 * 103));
+  EXPECT_EQ(one_by_one.flops, batch.flops);
+  EXPECT_EQ(one_by_one.bytes - batch.bytes, 4.0 * 63 * 103 * 129);
+}
+
+TEST(Complexity, HugeShapesDoNotOverflow) {
+  EXPECT_GT(conv1d_cost(1000, 100000, 100000, 1000000, 1000000).flops, 1e19);
+}
+
+}  // namespace
+}  // namespace hwprof

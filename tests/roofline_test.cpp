@@ -1,0 +1,46 @@
+#include "src/measure/roofline.h"
+
+#include <gtest/gtest.h>
+
+namespace hwprof {
+namespace {
+
+const std::vector<LevelBandwidth> kLevels{{"L1", 1000, 400}, {"L2", 10000, 100}, {"memory", 0, 10}};
+
+TEST(Roofline, ManyFlopAByteAreComputeBound) {
+  const Roofline r = roofline({.flops = 1e6, .bytes = 500}, 100, kLevels);
+  EXPECT_TRUE(r.compute_bound);
+  EXPECT_DOUBLE_EQ(r.ns, 1e6 / 100);
+  EXPECT_DOUBLE_EQ(r.intensity, 2000);
+  EXPECT_EQ(r.level, "L1");
+}
+
+TEST(Roofline, FewFlopAByteAreBoundByTheLevelThatHoldsTheBytes) {
+  const Roofline r = roofline({.flops = 1000, .bytes = 5000}, 100, kLevels);
+  EXPECT_FALSE(r.compute_bound);
+  EXPECT_EQ(r.level, "L2");
+  EXPECT_DOUBLE_EQ(r.ns, 5000.0 / 100);
+}
+
+TEST(Roofline, WorkBeyondEveryCacheIsBoundByMemory) {
+  const Roofline r = roofline({.flops = 0, .comparisons = 9, .bytes = 1e6}, 100, kLevels);
+  EXPECT_EQ(r.level, "memory");
+  EXPECT_DOUBLE_EQ(r.ns, 1e6 / 10);
+  EXPECT_DOUBLE_EQ(r.intensity, 0);
+}
+
+TEST(Roofline, PrivateCachesAddUpOverThreadsAndSharedOnesDoNot) {
+  Machine machine;
+  machine.caches = {{1, 32768, 1}, {2, 1 << 20, 2}, {3, 32 << 20, 8}};
+  const auto one = cache_levels(machine, 1), four = cache_levels(machine, 4);
+  ASSERT_EQ(one.size(), 4U);
+  EXPECT_EQ(one[0].capacity_bytes, 32768);
+  EXPECT_EQ(four[0].capacity_bytes, 4 * 32768);
+  EXPECT_EQ(four[1].capacity_bytes, 2 * (1 << 20));
+  EXPECT_EQ(four[2].capacity_bytes, 32 << 20);
+  EXPECT_EQ(four[3].level, "memory");
+  EXPECT_EQ(four[3].capacity_bytes, 0);
+}
+
+}  // namespace
+}  // namespace hwprof
