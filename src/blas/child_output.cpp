@@ -57,10 +57,13 @@ std::vector<char*> as_argv(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Reads until the pipe ends; false when the deadline comes first.
+// A result is one line. What talks without end is not read to the end.
+constexpr std::size_t kMostOutput = 64 * 1024;
+
+// Reads until the pipe ends or the output is too long; false when the deadline comes first.
 bool read_until(int fd, Clock::time_point deadline, std::string& out) {
   std::array<char, 4096> buffer{};
-  while (true) {
+  while (out.size() < kMostOutput) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return false;
     pollfd event{fd, POLLIN, 0};
@@ -71,6 +74,7 @@ bool read_until(int fd, Clock::time_point deadline, std::string& out) {
     if (got > 0) out.append(buffer.data(), static_cast<std::size_t>(got));
     if (got == 0 || (got < 0 && errno != EINTR)) return true;
   }
+  return true;
 }
 
 pid_t wait_for(pid_t child, int& status, int flags) {

@@ -11,7 +11,7 @@
 namespace hwprof::blas {
 
 struct ChildOutput {
-  std::string out;         // standard output; standard error is thrown away
+  std::string out;         // standard output, the first 64 KiB; standard error is thrown away
   bool timed_out = false;  // killed at the deadline
   int exit_code = 0;       // 128 + n for signal n
 };

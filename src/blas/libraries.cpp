@@ -48,7 +48,7 @@ constexpr std::array kMarks = {
     Mark{"openblas", "gotoblas", "OPENBLAS_NUM_THREADS"},
     Mark{"openblas", "openblas_", ""},
     Mark{"openblas", "scipy_openblas_", ""},
-    Mark{"blis", "bli_", "BLIS_NUM_THREADS"},
+    Mark{"blis", "bli_", "BLIS_ARCH_TYPE"},
     Mark{"atlas", "ATL_", ""},
 };
 
@@ -165,6 +165,17 @@ class ElfFile {
   ElfPtr elf_;
 };
 
+GElf_Half machine_of(Elf* elf) {
+  GElf_Ehdr header;
+  return elf != nullptr && gelf_getehdr(elf, &header) != nullptr ? header.e_machine
+                                                                 : GElf_Half{EM_NONE};
+}
+
+bool needs(const Facts& facts, std::string_view prefix) {
+  return std::any_of(facts.needed.begin(), facts.needed.end(),
+                     [&](const std::string& name) { return name.starts_with(prefix); });
+}
+
 bool is_reference(const Facts& facts) {
   return facts.code_bytes < kReferenceCodeBytes &&
          std::all_of(facts.needed.begin(), facts.needed.end(), [](const std::string& name) {
@@ -248,22 +259,22 @@ std::map<std::string, std::string> blas_environment() {
   return found;
 }
 
-std::optional<std::string> provider_of_file(const std::string& path) {
+std::optional<FileIdentity> identify_file(const std::string& path) {
+  static const auto own_machine = machine_of(ElfFile("/proc/self/exe").get());
   const ElfFile elf(path);
-  if (elf.get() == nullptr) return std::nullopt;
+  if (elf.get() == nullptr || machine_of(elf.get()) != own_machine) return std::nullopt;
   const Facts facts = read_facts(elf.get());
-  if (!facts.defines_sgemm) return std::nullopt;
-  if (std::any_of(facts.needed.begin(), facts.needed.end(),
-                  [](const std::string& name) { return name.starts_with("libcublas"); })) {
-    return std::nullopt;
+  if (!facts.defines_sgemm || needs(facts, "libcublas")) return std::nullopt;
+  const bool threaded = has_symbol(facts, "sgemm_thread_");
+  for (const Mark& mark : kMarks) {
+    if (has_symbol(facts, mark.symbol_prefix)) return FileIdentity{mark.provider, threaded};
   }
   for (const Mark& mark : kMarks) {
-    if (has_symbol(facts, mark.symbol_prefix)) return mark.provider;
+    if (!mark.text.empty() && constants_hold(elf.get(), mark.text)) {
+      return FileIdentity{mark.provider, threaded};
+    }
   }
-  for (const Mark& mark : kMarks) {
-    if (!mark.text.empty() && constants_hold(elf.get(), mark.text)) return mark.provider;
-  }
-  return is_reference(facts) ? "reference" : "unknown";
+  return FileIdentity{is_reference(facts) ? "reference" : "unknown", false};
 }
 
 bool file_mentions(const std::string& path, const std::string& text) {
@@ -287,9 +298,9 @@ std::vector<InstalledBlas> installed_blas() {
                              [&](const InstalledBlas& known) { return known.path == path; })) {
       continue;
     }
-    if (auto provider = provider_of_file(path)) {
+    if (auto file = identify_file(path)) {
       installed.push_back(
-          {path, std::move(candidate.how), *std::move(provider), std::move(candidate.select)});
+          {path, std::move(candidate.how), *std::move(file), std::move(candidate.select)});
     }
   }
   return installed;

@@ -29,19 +29,24 @@ inline constexpr std::array kProviderVariables = {
     ProviderVariables{"mkl", "MKL_", "MKL_ENABLE_INSTRUCTIONS"},
 };
 
-// "openblas", "blis", "mkl", "atlas", "flexiblas", "reference", ..., "unknown" for a BLAS that
-// nothing gives away; absent when the file is no shared library with sgemm_ of its own, or hands
-// its work to a GPU.
-std::optional<std::string> provider_of_file(const std::string& path);
+struct FileIdentity {
+  // "openblas", "blis", "mkl", "atlas", "flexiblas", "reference", ..., "unknown" for a BLAS that
+  // nothing gives away.
+  std::string provider;
+  bool threaded = false;  // known of OpenBLAS only: it has or takes threaded products
+};
+// Absent when the file is no shared library of this architecture with an sgemm_ of its own, or
+// hands its work to a GPU.
+std::optional<FileIdentity> identify_file(const std::string& path);
 
 // Whether the constants of the file hold `text`: a library that reads a variable holds its name.
 bool file_mentions(const std::string& path, const std::string& text);
 
 struct InstalledBlas {
-  std::string path;      // resolved
-  std::string how;       // "loader cache libopenblas.so.0", "alternative of libblas.so.3-..."
-  std::string provider;  // by provider_of_file()
-  std::string select;    // command that makes it what programs get; "" when there is none
+  std::string path;  // resolved
+  std::string how;   // "loader cache libopenblas.so.0", "alternative of libblas.so.3-..."
+  FileIdentity file;
+  std::string select;  // command that makes it what programs get; "" when there is none
 };
 // Every BLAS that LD_LIBRARY_PATH, the alternatives and the loader cache know, each file once.
 std::vector<InstalledBlas> installed_blas();

@@ -52,7 +52,7 @@ class SquareProduct {
     library_.sgemm(false, false, n_, n_, n_, 1.F, a_.data(), n_, b_.data(), n_, 0.F, c_.data(), n_);
     return seconds_since(begin);
   }
-  // Best of the calls that fit a slice: an interrupt in one of them does not count.
+  // Best of the calls that fit a slice: an interrupt during one of them does not count.
   double gflops(double slice_seconds) {
     const auto begin = Clock::now();
     double best = seconds();

@@ -113,7 +113,8 @@ std::vector<std::string> ignored_variables(const Identity& identity) {
 
 Identity identify(const BlasLibrary& library) {
   Identity identity;
-  identity.provider = provider_of_file(library.path()).value_or("unknown");
+  identity.provider =
+      identify_file(library.path()).value_or(FileIdentity{"unknown", false}).provider;
   identity.kernels = library.path();
   if (identity.provider == "openblas") ask_openblas(library, identity);
   if (identity.provider == "blis") ask_blis(library, identity);

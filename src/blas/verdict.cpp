@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/blas/core_types.h"
+#include "src/blas/joined.h"
 
 namespace hwprof::blas {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 using report::LadderRung;
 
 constexpr const char* kInstall = "apt install libopenblas0-pthread";
-constexpr const char* kNewerOpenBlas =
-    "install a newer OpenBLAS, one that has kernels for this CPU";
 
 bool ignores(const Identity& identity, const std::string& variable) {
   return std::find(identity.ignored.begin(), identity.ignored.end(), variable) !=
@@ -82,10 +81,9 @@ std::string name_of(const LadderRung& rung) {
 // "sgemm runs on 256-bit kernels at 0.47 of the FMA peak"
 std::string state_of(const LadderRung& rung) {
   const std::string bits = width(rung.vector_class);
-  return fmt::format(
-      "sgemm runs on {} at {:.2f} of the FMA peak",
-      bits.empty() ? name_of(rung) : bits + (bits == "scalar" ? " code" : " kernels"),
-      *rung.peak_fraction);
+  if (bits.empty()) return fmt::format("sgemm reaches {:.2f} of the FMA peak", *rung.peak_fraction);
+  return fmt::format("sgemm runs on {} {} at {:.2f} of the FMA peak", bits,
+                     bits == "scalar" ? "code" : "kernels", *rung.peak_fraction);
 }
 
 double times_faster(const LadderRung& fast, const LadderRung& slow) {
@@ -101,22 +99,28 @@ struct Steps {
   const LadderRung* best = nullptr;       // fastest of all
 };
 
-Steps find_steps(const std::vector<LadderRung>& ladder) {
+Steps find_steps(const VerdictInput& input) {
   Steps steps;
   const auto measured = [](const LadderRung& rung) { return rung.peak_fraction.value_or(0) > 0; };
-  for (const LadderRung& rung : ladder) {
+  const auto keep_faster = [](const LadderRung*& step, const LadderRung& rung) {
+    if (step == nullptr || times_faster(rung, *step) > 1) step = &rung;
+  };
+  for (const LadderRung& rung : input.ladder) {
     if (rung.as_found && measured(rung)) steps.found = &rung;
   }
   if (steps.found == nullptr) return steps;
-  steps.best = steps.best_own = steps.found;
-  for (const LadderRung& rung : ladder) {
+  for (const LadderRung& rung : input.ladder) {
     if (!measured(rung)) continue;
-    if (times_faster(rung, *steps.best) > 1) steps.best = &rung;
+    keep_faster(steps.best, rung);
     if (rung.library != steps.found->library) continue;
-    if (times_faster(rung, *steps.best_own) > 1) steps.best_own = &rung;
+    keep_faster(steps.best_own, rung);
     if (rung.as_found) continue;
     if (rung.setting == "auto") steps.automatic = &rung;
-    if (rung.core == steps.found->core) steps.same_core = &rung;
+    if (rung.core == steps.found->core) keep_faster(steps.same_core, rung);
+  }
+  // Where no other variable can tell the two apart, the slower one was only disturbed.
+  if (steps.same_core != nullptr && other_variables(steps.found->provider, input).empty()) {
+    keep_faster(steps.found, *steps.same_core);
   }
   return steps;
 }
@@ -132,11 +136,18 @@ std::string how_to_select(const std::string& path, const std::vector<InstalledBl
 // An installed, threaded OpenBLAS, or the package that has one.
 std::string how_to_get_openblas(const VerdictInput& input) {
   for (const InstalledBlas& library : input.installed) {
-    if (library.provider == "openblas" && library.path != input.path && !library.select.empty()) {
+    if (library.file.provider == "openblas" && library.file.threaded &&
+        library.path != input.path && !library.select.empty()) {
       return "sudo " + library.select;
     }
   }
   return kInstall;
+}
+
+// Where the library itself lacks the kernels or does not know the CPU.
+std::string how_to_get_better(const std::string& provider, const VerdictInput& input) {
+  if (provider == "openblas") return "install a newer OpenBLAS, one that knows this CPU";
+  return how_to_get_openblas(input);
 }
 
 struct Explanation {
@@ -144,12 +155,12 @@ struct Explanation {
   std::vector<std::string> unset;  // names of variables
   std::vector<std::string> fixes;
 
-  [[nodiscard]] std::string why() const { return fmt::format("{}", fmt::join(causes, "; ")); }
+  [[nodiscard]] std::string why() const { return joined(causes, "; "); }
   [[nodiscard]] std::string fix() const {
     std::vector<std::string> all;
-    if (!unset.empty()) all.push_back(fmt::format("unset {}", fmt::join(unset, " ")));
+    if (!unset.empty()) all.push_back("unset " + joined(unset, " "));
     all.insert(all.end(), fixes.begin(), fixes.end());
-    return fmt::format("{}", fmt::join(all, "; "));
+    return joined(all, "; ");
   }
 };
 
@@ -160,10 +171,10 @@ void explain_library(const VerdictInput& input, const Steps& steps, Explanation&
       found.provider == "reference" ? "the reference BLAS" : found.provider, state_of(found),
       name_of(*steps.best), steps.best->library, times_faster(*steps.best, found)));
   explanation.fixes.push_back(how_to_select(steps.best->library, input.installed));
-  // It would shape that library as well.
   if (const auto variable = core_variable(steps.best->provider, input)) {
     explanation.causes.push_back(
-        fmt::format("{} is set in the environment", assignments({*variable}, input.environment)));
+        fmt::format("{} is set in the environment and would choose the core of that library too",
+                    assignments({*variable}, input.environment)));
     explanation.unset.push_back(*variable);
   }
 }
@@ -210,9 +221,8 @@ void explain_choice(const VerdictInput& input, const Steps& steps, const Thresho
   const std::string name = best.setting.substr(0, best.setting.find('='));
   auto& unset = explanation.unset;
   unset.erase(std::remove(unset.begin(), unset.end(), name), unset.end());
-  explanation.fixes.push_back(fmt::format(
-      "export {}, or {}", best.setting,
-      best.provider == "openblas" ? kNewerOpenBlas : "install a newer version, or OpenBLAS"));
+  explanation.fixes.push_back(
+      fmt::format("export {}, or {}", best.setting, how_to_get_better(best.provider, input)));
 }
 
 // The steps may each stay below the threshold that they exceed together.
@@ -279,7 +289,7 @@ Verdict judge_by_identity(const VerdictInput& input) {
   } else {
     verdict.why = fmt::format("{} {} chooses its {} core by itself: {} on a CPU with {} vectors",
                               identity.provider, identity.version, identity.core, code, widest);
-    verdict.fix = kNewerOpenBlas;
+    verdict.fix = how_to_get_better(identity.provider, input);
   }
   return verdict;
 }
@@ -308,7 +318,7 @@ Verdict judge_best(const VerdictInput& input, const Steps& steps, const Threshol
       1 / *best.peak_fraction > thresholds.suboptimal_factor ? "unoptimised" : "suboptimal";
   verdict.why = fmt::format("{}, on a CPU with {} vectors; nothing installed here is faster",
                             state_of(found), width(widest));
-  verdict.fix = found.provider == "openblas" ? kNewerOpenBlas : how_to_get_openblas(input);
+  verdict.fix = how_to_get_better(found.provider, input);
   return verdict;
 }
 
@@ -318,7 +328,7 @@ Verdict judge(const VerdictInput& input, const Thresholds& thresholds) {
   if (!input.identity) {
     return inconclusive("no BLAS could be loaded", kInstall);
   }
-  const Steps steps = find_steps(input.ladder);
+  const Steps steps = find_steps(input);
   if (steps.found == nullptr) {
     Verdict verdict = judge_by_identity(input);
     for (const LadderRung& rung : input.ladder) {
@@ -343,18 +353,17 @@ Verdict judge(const VerdictInput& input, const Thresholds& thresholds) {
     verdict.verdict = "unoptimised";
   }
   if (const auto& ignored = input.identity->ignored; !ignored.empty()) {
-    verdict.why +=
-        fmt::format("; {} {} set, but this library does not read {}",
-                    assignments(ignored, input.environment), ignored.size() == 1 ? "is" : "are",
-                    ignored.size() == 1 ? "it" : "them");
+    verdict.why += fmt::format(
+        "; {} {} set, but this library does not read {}", assignments(ignored, input.environment),
+        ignored.size() == 1 ? "is" : "are", ignored.size() == 1 ? "it" : "them");
   }
   if (input.identity->threading == "single-threaded" && input.pinned_cpus > 1 &&
       input.identity->provider != "reference") {
     if (verdict.verdict == "optimal") verdict.verdict = "suboptimal";
     verdict.why += fmt::format(
-        "; this build of {} is single-threaded: {} of the {} pinned CPUs "
-        "stay idle",
-        input.identity->provider, input.pinned_cpus - 1, input.pinned_cpus);
+        "; this build of {} is single-threaded: only 1 of the {} pinned "
+        "CPUs works",
+        input.identity->provider, input.pinned_cpus);
     verdict.fix += (verdict.fix.empty() ? "" : "; ") + how_to_get_openblas(input);
   }
   return verdict;

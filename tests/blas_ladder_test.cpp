@@ -1,0 +1,264 @@
+// Real children: rung_main stands for hwprof. Speeds are compared with nothing here; what is
+// checked is which rungs there are, what they are called and what is left behind.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+
+#include "src/blas/child_output.h"
+#include "src/blas/core_types.h"
+#include "src/blas/ladder.h"
+#include "src/blas/rung.h"
+
+namespace hwprof::blas {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+std::chrono::steady_clock::time_point in(milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
+}
+
+std::size_t open_descriptors() {
+  const auto folder = fs::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
+}
+
+void expect_nothing_left(std::size_t descriptors_before) {
+  EXPECT_EQ(open_descriptors(), descriptors_before);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD) << "a child was not reaped";
+}
+
+class ChildOutputTest : public testing::Test {
+ protected:
+  void TearDown() override { expect_nothing_left(before_); }
+  static Result<ChildOutput> run(const std::vector<std::string>& arguments, milliseconds time) {
+    return child_output(RUNG_MAIN, arguments, {"SOME=thing"}, in(time));
+  }
+  std::size_t before_ = open_descriptors();
+};
+
+TEST_F(ChildOutputTest, PassesTheExitCodeOn) {
+  const auto output = run({"exit", "7"}, milliseconds(60'000));
+  ASSERT_TRUE(output);
+  EXPECT_EQ(output->exit_code, 7);
+  EXPECT_FALSE(output->timed_out);
+  EXPECT_EQ(output->out, "");
+}
+
+TEST_F(ChildOutputTest, ReportsASignalAs128PlusItsNumber) {
+  const auto output = run({"raise", std::to_string(SIGILL)}, milliseconds(60'000));
+  ASSERT_TRUE(output);
+  EXPECT_EQ(output->exit_code, 128 + SIGILL);
+}
+
+TEST_F(ChildOutputTest, KillsAChildThatHangs) {
+  const auto output = run({"hang"}, milliseconds(50));
+  ASSERT_TRUE(output);
+  EXPECT_TRUE(output->timed_out);
+  EXPECT_EQ(output->exit_code, 128 + SIGKILL);
+}
+
+TEST_F(ChildOutputTest, KillsAChildThatHangsWithItsOutputClosed) {
+  const auto output = run({"close-and-hang"}, milliseconds(50));
+  ASSERT_TRUE(output);
+  EXPECT_TRUE(output->timed_out);
+}
+
+TEST_F(ChildOutputTest, DoesNotReadEndlessOutput) {
+  const auto output = run({"talk"}, milliseconds(200));
+  ASSERT_TRUE(output);
+  EXPECT_LT(output->out.size(), 128U * 1024U);
+}
+
+TEST_F(ChildOutputTest, GivesTheChildItsEnvironmentAndNoDescriptor) {
+  const auto output = run({"show"}, milliseconds(60'000));
+  ASSERT_TRUE(output);
+  // Only what this process was itself started with can have passed.
+  std::string expected = "SOME=thing\n0 1 2";
+  for (int fd = 3; fd < 1024; ++fd) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags != -1 && (flags & FD_CLOEXEC) == 0) expected += " " + std::to_string(fd);
+  }
+  EXPECT_EQ(output->out, expected + "\n");
+}
+
+TEST_F(ChildOutputTest, SaysThatAProgramCannotBeStarted) {
+  const auto output = child_output("/no/such/program", {}, {}, in(milliseconds(1000)));
+  ASSERT_FALSE(output);
+  EXPECT_THAT(output.error().what, HasSubstr("cannot start /no/such/program"));
+}
+
+TEST(RungOutput, IsAnErrorUnlessItHoldsNumbers) {
+  EXPECT_FALSE(parse_rung_output(""));
+  EXPECT_FALSE(parse_rung_output("[1]"));
+  EXPECT_FALSE(parse_rung_output(R"({"gflops":1})"));
+  EXPECT_FALSE(parse_rung_output(R"({"gflops":"1","peak_fraction":0.5})"));
+  EXPECT_EQ(parse_rung_output(R"({"error":"asked for A, the library ran B"})").error().what,
+            "asked for A, the library ran B");
+  const auto result = parse_rung_output(
+      R"({"provider":"openblas","core":"Zen","kernels":"/a","gflops":9.5,"peak_fraction":0.5})");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->identity.core, "Zen");
+  EXPECT_EQ(result->gflops, 9.5);
+  EXPECT_EQ(result->peak_fraction, 0.5);
+}
+
+class LadderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const auto& [name, value] : blas_environment()) ::unsetenv(name.c_str());
+    auto library = BlasLibrary::load("libopenblas.so.0");
+    ASSERT_TRUE(library) << library.error().what;
+    library_.emplace(*std::move(library));
+    identity_ = identify(*library_);
+    before_ = open_descriptors();
+    options_.program = RUNG_MAIN;
+    options_.budget = milliseconds(60'000);  // the number of rungs must not depend on the machine
+    // Baseline only: which cores run must not depend on the machine either.
+    machine_.isa = {};
+  }
+  void TearDown() override {
+    for (const auto& [name, value] : blas_environment()) ::unsetenv(name.c_str());
+    if (library_) expect_nothing_left(before_);
+  }
+  Ladder climb_now(const std::vector<InstalledBlas>& installed = {}) {
+    return climb(*library_, identity_, installed, machine_, options_);
+  }
+  // A core that this build offers, every CPU runs and no CPU gets by itself.
+  [[nodiscard]] std::string humble_core() const {
+    for (const char* name : {"Core2", "Penryn", "Prescott", "cortexa53", "armv8"}) {
+      const CoreType* core = find_core_type("openblas", name);
+      if (core != nullptr && library_->symbol(core->symbol) != nullptr && identity_.core != name) {
+        return name;
+      }
+    }
+    return "";
+  }
+
+  std::optional<BlasLibrary> library_;
+  Identity identity_;
+  Machine machine_;
+  LadderOptions options_;
+  std::size_t before_ = 0;
+};
+
+TEST_F(LadderTest, EveryCoreTypeOnceAndTheOneFoundWithItsMeasure) {
+  const Ladder ladder = climb_now();
+  ASSERT_FALSE(ladder.rungs.empty());
+  std::vector<std::string> cores;
+  double last = 1e9;
+  for (const auto& rung : ladder.rungs) {
+    EXPECT_EQ(rung.library, library_->path());
+    EXPECT_EQ(rung.provider, "openblas");
+    EXPECT_EQ(rung.gflops.has_value(), rung.reason.empty()) << rung.core << rung.reason;
+    EXPECT_LE(rung.peak_fraction.value_or(0), last) << "fastest first";
+    last = rung.peak_fraction.value_or(0);
+    if (rung.as_found) {
+      EXPECT_EQ(rung.core, identity_.core);
+      EXPECT_EQ(rung.setting, "as found");
+      ASSERT_TRUE(rung.gflops) << rung.reason;
+      EXPECT_GT(*rung.gflops, 0);
+    }
+    cores.push_back(rung.core);
+  }
+  EXPECT_EQ(std::count_if(ladder.rungs.begin(), ladder.rungs.end(),
+                          [](const auto& rung) { return rung.as_found; }),
+            1);
+  std::sort(cores.begin(), cores.end());
+  EXPECT_EQ(std::adjacent_find(cores.begin(), cores.end()), cores.end()) << "a core twice";
+  if (!humble_core().empty()) {
+    EXPECT_THAT(cores, testing::Contains(humble_core()));
+  }
+}
+
+TEST_F(LadderTest, SeparatesTheEnvironmentFromTheChoiceOfTheLibrary) {
+  const std::string humble = humble_core();
+  if (humble.empty()) GTEST_SKIP() << "this OpenBLAS is built for one CPU";
+  ::setenv("OPENBLAS_CORETYPE", humble.c_str(), 1);
+  const std::string chosen = identity_.core;  // loaded before: the choice of the library
+  identity_.core = humble;
+  const Ladder ladder = climb_now();
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& rung : ladder.rungs) {
+    if (rung.gflops) found.emplace_back(rung.setting, rung.core);
+  }
+  EXPECT_THAT(found, testing::Contains(testing::Pair("as found", humble)));
+  EXPECT_THAT(found, testing::Contains(testing::Pair("OPENBLAS_CORETYPE=" + humble, humble)));
+  EXPECT_THAT(found, testing::Contains(testing::Pair("auto", chosen)));
+}
+
+TEST_F(LadderTest, MeasuresOtherInstalledLibrariesAndSaysWhyNot) {
+  const std::string missing = "/no/such/libblas.so.3";
+  std::vector<InstalledBlas> installed(2);
+  installed[0].path = missing;
+  installed[0].file.provider = "blis";
+  installed[1].path = library_->path();
+  installed[1].file.provider = "openblas";
+  std::string reference;
+  for (const auto& other : installed_blas()) {
+    if (other.file.provider == "reference") {
+      installed.push_back(other);
+      reference = other.path;
+    }
+  }
+  const Ladder ladder = climb_now(installed);
+  int itself = 0;
+  for (const auto& rung : ladder.rungs) {
+    if (rung.library == missing) {
+      EXPECT_FALSE(rung.gflops);
+      EXPECT_THAT(rung.reason, HasSubstr("No such file"));
+    }
+    if (rung.library == reference) {
+      EXPECT_EQ(rung.provider, "reference");
+      EXPECT_EQ(rung.vector_class, "scalar");
+      EXPECT_TRUE(rung.gflops) << rung.reason;
+    }
+    if (rung.library == library_->path() && rung.setting == "auto") ++itself;
+  }
+  EXPECT_EQ(itself, 0);
+  EXPECT_EQ(ladder.rungs.back().library, missing) << "failed ones stand last";
+}
+
+TEST_F(LadderTest, RefusesACoreThatTheLibraryReplaces) {
+  ::setenv("OPENBLAS_CORETYPE", "NoSuchCore", 1);
+  const auto output =
+      child_output(RUNG_MAIN, rung_arguments({library_->path(), {}, "NoSuchCore", ""}),
+                   {"OPENBLAS_CORETYPE=NoSuchCore"}, in(milliseconds(60'000)));
+  ASSERT_TRUE(output);
+  const auto result = parse_rung_output(output->out);
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().what, HasSubstr("asked for NoSuchCore, the library ran "));
+}
+
+TEST_F(LadderTest, KeepsWithinItsBudgetAndNamesWhatItLeftOut) {
+  options_.budget = milliseconds(0);
+  const Ladder ladder = climb_now();
+  EXPECT_TRUE(ladder.rungs.empty());
+  EXPECT_THAT(ladder.note, HasSubstr("not measured within 0 ms: "));
+  EXPECT_THAT(ladder.note, HasSubstr("as found"));
+}
+
+TEST_F(LadderTest, RungIsAbsentWithTheReasonWhenItsChildFails) {
+  options_.program = "/bin/false";
+  for (const auto& rung : climb_now().rungs) {
+    EXPECT_FALSE(rung.gflops);
+    EXPECT_EQ(rung.reason, "ended with exit code 1 and no result");
+  }
+  options_.program = CRASHING_MAIN;
+  const Ladder crashed = climb_now();
+  ASSERT_FALSE(crashed.rungs.empty());
+  EXPECT_THAT(crashed.rungs.front().reason, HasSubstr("crashed: signal 4 (Illegal instruction)"));
+}
+
+}  // namespace
+}  // namespace hwprof::blas
