@@ -37,13 +37,13 @@ struct Peak {
 };
 
 struct LadderRung {
-  std::string core;      // core type asked for, or "as found" for the environment as it is
-  std::string library;   // path
-  std::string provider;  // "openblas", ...
-  std::optional<double> gflops;         // absent: reason says why
+  std::string core;              // core type asked for, or "as found" for the environment as it is
+  std::string library;           // path
+  std::string provider;          // "openblas", ...
+  std::optional<double> gflops;  // absent: reason says why
   std::optional<double> peak_fraction;  // sgemm / FMA peak in interleaved slices of the same child
-  std::string vector_class;             // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve", ""
-  bool as_found = false;                // what a program gets here, environment included
+  std::string vector_class;  // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve", ""
+  bool as_found = false;     // what a program gets here, environment included
   std::string reason;
 };
 
@@ -74,33 +74,33 @@ struct Row {
   std::string op, variant;
   std::vector<std::pair<std::string, std::uint64_t>> shape;  // in the order to print
   int threads = 1;
-  std::uint64_t calls = 0;  // timed calls
+  std::uint64_t calls = 0;        // timed calls
   std::optional<TimeNs> time_ns;  // absent: `reason`
   Model model;
-  std::optional<double> gflops;             // absent when the model has no FLOP
-  std::optional<double> peak_fraction;      // median of ratios of interleaved slices
+  std::optional<double> gflops;         // absent when the model has no FLOP
+  std::optional<double> peak_fraction;  // median of ratios of interleaved slices
   std::optional<double> peak_fraction_low, peak_fraction_high;  // 95 % interval
-  std::optional<double> roofline_fraction;  // roofline time / median time
-  double roofline_ns = 0;                   // the larger of FLOP / peak and bytes / bandwidth
-  double intensity = 0;                     // FLOP / byte
-  std::string bound;                        // "compute", "memory"
-  std::string bandwidth_level;              // where the working set lives: "L2"
-  std::optional<double> forward_share;      // share of the forward pass of `pass`
-  std::string pass;                         // name of that forward pass
-  std::optional<double> max_rel_error;      // against the reference in double precision
+  std::optional<double> roofline_fraction;                      // roofline time / median time
+  std::optional<double> roofline_ns;    // the larger of FLOP / peak and bytes / bandwidth
+  double intensity = 0;                 // FLOP / byte
+  std::string bound;                    // "compute", "memory"
+  std::string bandwidth_level;          // where the working set lives: "L2"
+  std::optional<double> forward_share;  // share of the forward pass of `pass`
+  std::string pass;                     // name of that forward pass
+  std::optional<double> max_rel_error;  // against the reference in double precision
   std::uint64_t checked_documents = 0;
   std::optional<double> counted_to_model_flops;
   std::vector<EventCount> counters;
-  bool optimised = true;                    // false: the naive reference
-  std::string reason;                       // why the row has no time
+  bool optimised = true;  // false: the naive reference
+  std::string reason;     // why the row has no time
 };
 
 struct ComplexityRow {
   std::string op;
   double cost_units = 0;
-  double model_share = 0;     // by the course's cost units
-  double roofline_share = 0;  // by roofline time
-  double time_share = 0;      // measured
+  double model_share = 0;                // by the course's cost units
+  std::optional<double> roofline_share;  // by roofline time; absent without a peak
+  std::optional<double> time_share;      // measured
 };
 
 struct Complexity {
@@ -119,9 +119,9 @@ struct ForwardPass {
 
 struct Workload {
   std::string name = "textcnn";
-  std::string documents;  // where they come from, in words
-  std::string embedding;  // the same for the vectors
-  std::string padding;    // "own", "batch"
+  std::string documents;                                   // where they come from, in words
+  std::string embedding;                                   // the same for the vectors
+  std::string padding;                                     // "own", "batch"
   std::vector<std::pair<std::string, std::string>> shape;  // "k" -> "2+4+8"
   std::uint64_t documents_used = 0, documents_total = 0;
   std::uint64_t short_documents = 0;  // padded with zeros to k
@@ -148,6 +148,7 @@ struct Profile {
   std::string simd_target;  // what Highway dispatched to: "AVX3"
   Workload workload;
   std::optional<Peak> peak;
+  std::string peak_reason;  // why there is no peak
   Blas blas;
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;
