@@ -107,16 +107,15 @@ Result<void> pin_to(const CpuList& cpus) {
       return usage_error(fmt::format("CPU {} does not exist", cpu),
                          fmt::format("this machine has CPUs {}", format_cpu_list(*present)));
     if (online && !contains(*online, cpu))
-      return usage_error(
-          fmt::format("CPU {} is offline", cpu),
-          fmt::format("online are {}; to bring it up: echo 1 > {}cpu{}/online",
-                      format_cpu_list(*online), kSysCpu, cpu));
+      return usage_error(fmt::format("CPU {} is offline", cpu),
+                         fmt::format("online are {}; to bring it up: echo 1 > {}cpu{}/online",
+                                     format_cpu_list(*online), kSysCpu, cpu));
   }
   const CpuList before = allowed_cpus();
   const int code = set_affinity(cpus);
   if (code != 0 && code != EINVAL)
-    return environment_error(code, fmt::format("cannot pin to CPUs {}: {}", format_cpu_list(cpus),
-                                               std::strerror(code)));
+    return environment_error(
+        code, fmt::format("cannot pin to CPUs {}: {}", format_cpu_list(cpus), std::strerror(code)));
   // The kernel quietly drops what the cpuset forbids, and says EINVAL only when nothing is left.
   const CpuList now = code == 0 ? allowed_cpus() : CpuList{};
   for (unsigned cpu : cpus)
@@ -126,8 +125,8 @@ Result<void> pin_to(const CpuList& cpus) {
                          fmt::format("allowed are {}", format_cpu_list(before)));
     }
   if (const unsigned cpu = current_cpu(); !contains(cpus, cpu))
-    return environment_error(0, fmt::format("pinned to CPUs {}, but running on CPU {}",
-                                            format_cpu_list(cpus), cpu));
+    return environment_error(
+        0, fmt::format("pinned to CPUs {}, but running on CPU {}", format_cpu_list(cpus), cpu));
   return {};
 }
 

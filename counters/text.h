@@ -17,6 +17,17 @@ std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string lower(std::string_view text);
 
+// "a, b, c"
+template <class Words>
+std::string join(const Words& words) {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  }
+  return text;
+}
+
 // "0x1f", "31": the whole text or nothing. Base 16 without prefix where `base` says so.
 std::optional<std::uint64_t> parse_unsigned(std::string_view text, int base = 10);
 std::optional<int> parse_int(std::string_view text);

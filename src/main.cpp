@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/blas/rung.h"
 #include "src/cli/options.h"
 #include "src/commands/profile.h"
 #include "src/report/output.h"
@@ -42,7 +43,11 @@ int complain(const Error& error) {
 
 int main(int argc, char** argv) {
   try {
-    const Result<int> code = run({argv + (argc > 0 ? 1 : 0), argv + argc});
+    const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+    if (!args.empty() && args.front() == hwprof::blas::kRungCommand) {
+      return hwprof::blas::run_rung({args.begin() + 1, args.end()});
+    }
+    const Result<int> code = run(args);
     return code ? *code : complain(code.error());
   } catch (const std::exception& error) {  // memory ran out, or a bug: never an abort
     return complain(Error{Fault::kEnvironment, 0, error.what(), {}});

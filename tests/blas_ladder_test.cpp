@@ -1,6 +1,7 @@
 // Real children: rung_main stands for hwprof. Speeds are compared with nothing here; what is
 // checked is which rungs there are, what they are called and what is left behind.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -87,9 +88,9 @@ TEST_F(ChildOutputTest, GivesTheChildItsEnvironmentAndNoDescriptor) {
   std::string expected = "SOME=thing\n0 1 2";
   for (int fd = 3; fd < 1024; ++fd) {
     const int flags = ::fcntl(fd, F_GETFD);
-    if (flags != -1 && (flags & FD_CLOEXEC) == 0) expected += " " + std::to_string(fd);
+    if (flags != -1 && (flags & FD_CLOEXEC) == 0) expected += fmt::format(" {}", fd);
   }
-  EXPECT_EQ(output->out, expected + "\n");
+  EXPECT_EQ(output->out, fmt::format("{}\n", expected));
 }
 
 TEST_F(ChildOutputTest, SaysThatAProgramCannotBeStarted) {
@@ -193,7 +194,8 @@ TEST_F(LadderTest, SeparatesTheEnvironmentFromTheChoiceOfTheLibrary) {
     if (rung.gflops) found.emplace_back(rung.setting, rung.core);
   }
   EXPECT_THAT(found, testing::Contains(testing::Pair("as found", humble)));
-  EXPECT_THAT(found, testing::Contains(testing::Pair("OPENBLAS_CORETYPE=" + humble, humble)));
+  EXPECT_THAT(
+      found, testing::Contains(testing::Pair(fmt::format("OPENBLAS_CORETYPE={}", humble), humble)));
   EXPECT_THAT(found, testing::Contains(testing::Pair("auto", chosen)));
 }
 

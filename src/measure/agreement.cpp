@@ -100,11 +100,13 @@ void find_far_from_roofline(const std::vector<Row>& rows, std::optional<double> 
   }
 }
 
-std::string shares_text(const std::vector<ComplexityRow>& rows,
-                        double (*share)(const ComplexityRow&)) {
+// "97.1 : 2.0 : 0.9 %"
+std::string shares_text(const std::vector<OpSum>& sums, double OpSum::*part) {
+  double all = 0;
+  for (const OpSum& sum : sums) all += sum.*part;
   std::string text;
-  for (const ComplexityRow& row : rows) {
-    text += fmt::format("{}{:.1f}", text.empty() ? "" : " : ", 100 * share(row));
+  for (const OpSum& sum : sums) {
+    text += fmt::format("{}{:.1f}", text.empty() ? "" : " : ", 100 * sum.*part / all);
   }
   return text + " %";
 }
@@ -180,10 +182,8 @@ Complexity complexity_agreement(const std::vector<Row>& rows,
   result.text = fmt::format(
       "the time {} with the complexity analysis: {} take {} of the fastest forward pass ({}); "
       "by cost units {}, by the roofline {}",
-      *result.agrees ? "agrees" : "does not agree", ops,
-      shares_text(result.rows, [](const ComplexityRow& row) { return row.time_share; }), pass.name,
-      shares_text(result.rows, [](const ComplexityRow& row) { return row.model_share; }),
-      shares_text(result.rows, [](const ComplexityRow& row) { return row.roofline_share; }));
+      *result.agrees ? "agrees" : "does not agree", ops, shares_text(sums, &OpSum::time_ns),
+      pass.name, shares_text(sums, &OpSum::cost_units), shares_text(sums, &OpSum::roofline_ns));
   return result;
 }
 
