@@ -55,11 +55,14 @@ TEST(Runner, AnInterruptKeepsWhatWasMeasured) {
   ThreadTeam team(1, {});
   std::atomic<bool> stop{false};
   int calls = 0;
-  const std::vector<Work> work = {{.run = [&] { stop = ++calls > 20; }, .flops = 1},
-                                  {.run = [] {}, .flops = 1}};
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  const auto pause_and_stop = [&] {
+    pause();
+    stop = ++calls > 20;
+  };
+  const std::vector<Work> work = {{.run = pause_and_stop, .flops = 1}, {.run = pause, .flops = 1}};
   RunnerOptions options = quick();
   options.budget_s = 30;
-  options.slice_s = 1e-9;  // a call a chunk, a chunk a slice
   const RunResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
   EXPECT_TRUE(result.interrupted);
   EXPECT_FALSE(result.work[1].call_ns.empty());

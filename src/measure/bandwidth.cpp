@@ -18,7 +18,7 @@ using Tag = hn::ScalableTag<float>;
 using Vec = hn::Vec<Tag>;
 
 // Eight sums: a load a cycle and pipe is not held up by the latency of the addition. `count` is a
-// multiple of kBandwidthStep floats.
+// multiple of kStep floats.
 float read_array(const float* HWY_RESTRICT a, std::size_t count) {
   const Tag tag;
   const std::size_t lanes = hn::Lanes(tag);
@@ -85,7 +85,9 @@ HWY_EXPORT(read_array);
 HWY_EXPORT(copy_array);
 HWY_EXPORT(triad_array);
 
-constexpr std::size_t kStep = 8 * HWY_MAX_BYTES / sizeof(float);  // the largest unrolled step
+// Floats of the largest unrolled step, 8 vectors of 512 bits. Not HWY_MAX_BYTES: here, outside the
+// target's namespace, that is the size of the baseline's vector.
+constexpr std::size_t kStep = 8 * 64 / sizeof(float);
 constexpr std::uint64_t kMaxMemoryBytes = std::uint64_t{256} << 20;
 constexpr double kSliceSeconds = 0.008;
 

@@ -12,8 +12,8 @@ import unittest
 
 BINARY = os.environ["HWPROF"]
 # A run as short as it gets: the ladder and a few slices a row.
-QUICK = ["--time-budget", "1", "--shape", "d_e=16,d_c=24,l=11,batch=4"]
-BLAS_PREFIXES = ("OPENBLAS_", "BLIS_", "MKL_", "OMP_", "GOTO_")
+DEFAULTS = {"--time-budget": "1", "--shape": "d_e=16,d_c=24,l=11,batch=4"}
+BLAS_PREFIXES = ("OPENBLAS_", "BLIS_", "MKL_", "OMP_", "GOTO_", "NVPL_")
 
 
 def environment(**changes):
@@ -35,9 +35,15 @@ def hwprof(*arguments, timeout=120, env=None, **options):
         env=environment() if env is None else env, **options)
 
 
+def quick(*arguments):
+    """`arguments` and what makes a run short, where they do not set it themselves."""
+    missing = [(k, v) for k, v in DEFAULTS.items() if k not in arguments]
+    return [word for pair in missing for word in pair] + list(arguments)
+
+
 def profile(*arguments, **options):
     """A quick profile as parsed JSON."""
-    done = hwprof(*QUICK, "--format", "json", *arguments, **options)
+    done = hwprof(*quick("--format", "json", *arguments), **options)
     if done.returncode != 0:
         raise AssertionError("exit %d: %s" % (done.returncode, done.stderr))
     return json.loads(done.stdout)

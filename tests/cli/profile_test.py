@@ -13,7 +13,7 @@ import time
 import unittest
 
 import harness
-from harness import QUICK, CliTest, environment, hwprof, profile
+from harness import CliTest, environment, hwprof, profile, quick
 
 VARIANTS = {
     "conv1d": ["reference", "simd", "blas-im2col", "blas-shifted"],
@@ -146,7 +146,7 @@ class Verdicts(unittest.TestCase):
             self.assertIn(best["core"], blas["why"] + blas["fix"])
 
     def test_the_first_line_of_the_text_says_what_is_wrong(self):
-        done = hwprof(*QUICK, "--time-budget", "6", env=environment(OPENBLAS_CORETYPE="Prescott"))
+        done = hwprof(*quick("--time-budget", "6"), env=environment(OPENBLAS_CORETYPE="Prescott"))
         first = done.stdout.splitlines()[0]
         self.assertIn("unoptimised", done.stdout.lower())
         self.assertIn("OPENBLAS_CORETYPE", " ".join(done.stdout.splitlines()[:4]), first)
@@ -229,14 +229,14 @@ class Threads(unittest.TestCase):
 
 class Formats(CliTest):
     def test_csv_has_a_line_a_row(self):
-        done = hwprof(*QUICK, "--format", "csv")
+        done = hwprof(*quick("--format", "csv"))
         lines = list(csv.DictReader(io.StringIO(done.stdout)))
         self.assertEqual(len(lines), 10)
         self.assertEqual({line["op"] for line in lines}, set(VARIANTS))
 
     def test_markdown_and_text_name_every_row(self):
         for form in ["markdown", "text"]:
-            done = hwprof(*QUICK, "--format", form)
+            done = hwprof(*quick("--format", form))
             self.assertEqual(done.returncode, 0, done.stderr)
             for names in VARIANTS.values():
                 for variant in names:
@@ -244,7 +244,7 @@ class Formats(CliTest):
             self.assertNotIn("\x1b", done.stdout, "colour where no terminal is")
 
     def test_text_fits_100_columns(self):
-        done = hwprof(*QUICK, "--events", "flops,llc-miss,task-clock")
+        done = hwprof(*quick("--events", "flops,llc-miss,task-clock"))
         for line in done.stdout.splitlines():
             # A path that must stay whole to be copied stands alone and may stick out.
             if len(line) > 100:
@@ -252,7 +252,7 @@ class Formats(CliTest):
 
     def test_a_file_is_written_whole_and_nothing_else(self):
         path = self.path("report.json", "old")
-        done = hwprof(*QUICK, "--format", "json", "-o", path)
+        done = hwprof(*quick("--format", "json", "-o", path))
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         with open(path) as file:
             self.assertEqual(json.load(file)["schema"], "hwprof.profile/1")
@@ -262,7 +262,7 @@ class Formats(CliTest):
         path = self.path("pipe")
         os.mkfifo(path)
         reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE, text=True)
-        done = hwprof(*QUICK, "--format", "json", "-o", path)
+        done = hwprof(*quick("--format", "json", "-o", path))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(reader.communicate(timeout=30)[0])["schema"],
                          "hwprof.profile/1")
@@ -280,7 +280,7 @@ class Formats(CliTest):
 
 class ExitCodes(CliTest):
     def test_require_optimal_blas_is_1_when_it_is_not(self):
-        done = hwprof(*QUICK, "--time-budget", "6", "--require", "optimal-blas",
+        done = hwprof(*quick("--time-budget", "6", "--require", "optimal-blas"),
                       env=environment(OPENBLAS_CORETYPE="Prescott"))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("optimal-blas", done.stderr)
@@ -288,7 +288,7 @@ class ExitCodes(CliTest):
 
     def test_require_counters_is_1_when_one_has_no_value(self):
         report = profile("--events", "cycles")
-        done = hwprof(*QUICK, "--events", "cycles", "--require", "counters")
+        done = hwprof(*quick("--events", "cycles", "--require", "counters"))
         missing = report["rows"][0]["counters"]["cycles"]["value"] is None
         self.assertEqual(done.returncode, 1 if missing else 0, done.stderr)
 
@@ -308,7 +308,7 @@ class ExitCodes(CliTest):
                 self.assertTrue(row["reason"])
 
     def test_quiet_prints_nothing_but_the_report(self):
-        done = hwprof(*QUICK, "-q")
+        done = hwprof(*quick("-q"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
