@@ -81,6 +81,13 @@ TEST(Documents, OneOddLineAmongManyIsNamed) {
   EXPECT_THAT(error.hint, HasSubstr("--docs-format"));
 }
 
+TEST(Documents, FirstOfSeveralOddLinesIsNamed) {
+  std::string text = "label\tsome text\n1\tlabel\ttext\nno columns\n";
+  for (int i = 0; i < 40; ++i) text += "label\tsome text\n";
+  expect_refused(text, "line 2 of ");
+  expect_refused(text, "has 3 TAB-separated columns");
+}
+
 TEST(Documents, MixedTwoAndThreeColumnsAreRefused) {
   expect_refused("a\tb\nc\td\n1\te\tf\n", "line 3 of ");
 }

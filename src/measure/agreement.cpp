@@ -33,7 +33,7 @@ std::vector<OpSum> sum_by_op(const std::vector<Row>& rows, const ForwardPass& pa
     for (const Row& row : rows) {
       if (row.op != op || row.variant != variant) continue;
       sum.cost_units += row.model.cost_units;
-      sum.roofline_ns += row.roofline_ns;
+      sum.roofline_ns += *row.roofline_ns;
       sum.time_ns += row.time_ns->median;
       sum.low_ns += row.time_ns->ci95_low.value_or(row.time_ns->min);
       sum.high_ns += row.time_ns->ci95_high.value_or(row.time_ns->median);
@@ -90,8 +90,8 @@ std::string shape_suffix(const Row& row, const std::vector<Row>& rows) {
 void find_far_from_roofline(const std::vector<Row>& rows, std::optional<double> blas_factor,
                             std::vector<std::string>& findings) {
   for (const Row& row : rows) {
-    if (!row.optimised || !row.time_ns) continue;
-    const double factor = row.time_ns->median / row.roofline_ns;
+    if (!row.optimised || !row.time_ns || !row.roofline_ns) continue;
+    const double factor = row.time_ns->median / *row.roofline_ns;
     if (factor > kRooflineFactor) {
       findings.push_back(fmt::format("{} {}{} takes {:.1f} times its roofline time: {}", row.op,
                                      row.variant, shape_suffix(row, rows), factor,
@@ -100,11 +100,13 @@ void find_far_from_roofline(const std::vector<Row>& rows, std::optional<double> 
   }
 }
 
-std::string shares_text(const std::vector<ComplexityRow>& rows,
-                        double (*share)(const ComplexityRow&)) {
+// "97.1 : 2.0 : 0.9 %"
+std::string shares_text(const std::vector<OpSum>& sums, double OpSum::*part) {
+  double all = 0;
+  for (const OpSum& sum : sums) all += sum.*part;
   std::string text;
-  for (const ComplexityRow& row : rows) {
-    text += fmt::format("{}{:.1f}", text.empty() ? "" : " : ", 100 * share(row));
+  for (const OpSum& sum : sums) {
+    text += fmt::format("{}{:.1f}", text.empty() ? "" : " : ", 100 * sum.*part / all);
   }
   return text + " %";
 }
@@ -122,7 +124,7 @@ std::vector<ForwardPass> forward_passes(const std::vector<Row>& rows,
       for (const Row& row : rows) {
         if (row.op != op || row.variant != variant) continue;
         ++layers;
-        complete = complete && row.time_ns.has_value();
+        complete = complete && row.time_ns && row.roofline_ns;
         pass.time_ns += row.time_ns ? row.time_ns->median : 0;
       }
       complete = complete && layers > 0;
@@ -180,10 +182,8 @@ Complexity complexity_agreement(const std::vector<Row>& rows,
   result.text = fmt::format(
       "the time {} with the complexity analysis: {} take {} of the fastest forward pass ({}); "
       "by cost units {}, by the roofline {}",
-      *result.agrees ? "agrees" : "does not agree", ops,
-      shares_text(result.rows, [](const ComplexityRow& row) { return row.time_share; }), pass.name,
-      shares_text(result.rows, [](const ComplexityRow& row) { return row.model_share; }),
-      shares_text(result.rows, [](const ComplexityRow& row) { return row.roofline_share; }));
+      *result.agrees ? "agrees" : "does not agree", ops, shares_text(sums, &OpSum::time_ns),
+      pass.name, shares_text(sums, &OpSum::cost_units), shares_text(sums, &OpSum::roofline_ns));
   return result;
 }
 

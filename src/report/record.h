@@ -84,7 +84,7 @@ struct Row {
   std::optional<double> peak_fraction;  // median of ratios of interleaved slices
   std::optional<double> peak_fraction_low, peak_fraction_high;  // 95 % interval
   std::optional<double> roofline_fraction;                      // roofline time / median time
-  double roofline_ns = 0;               // the larger of FLOP / peak and bytes / bandwidth
+  std::optional<double> roofline_ns;    // the larger of FLOP / peak and bytes / bandwidth
   double intensity = 0;                 // FLOP / byte
   std::string bound;                    // "compute", "memory"
   std::string bandwidth_level;          // where the working set lives: "L2"
@@ -101,9 +101,9 @@ struct Row {
 struct ComplexityRow {
   std::string op;
   double cost_units = 0;
-  double model_share = 0;     // by the course's cost units
-  double roofline_share = 0;  // by roofline time
-  double time_share = 0;      // measured
+  double model_share = 0;                // by the course's cost units
+  std::optional<double> roofline_share;  // by roofline time; absent without a peak
+  std::optional<double> time_share;      // measured
 };
 
 struct Complexity {
@@ -151,6 +151,7 @@ struct Profile {
   std::string simd_target;  // what Highway dispatched to: "AVX3"
   Workload workload;
   std::optional<Peak> peak;
+  std::string peak_reason;  // why there is no peak
   Blas blas;
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;

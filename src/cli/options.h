@@ -1,0 +1,41 @@
+// From the words of the command line to what is to be done. Commands are data: a table that main
+// hands over; help, suggestions and the default command follow from it.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counters/result.h"
+#include "src/commands/profile_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hwprof::cli {
+
+// Runs a command whose options are parsed; gets the words typed, returns the exit code.
+using Action = std::function<Result<int>(const std::vector<std::string>& command_line)>;
+
+struct Command {
+  std::string_view name;
+  std::string_view help;             // one line
+  Action (*declare)(CLI::App& app);  // adds its options to `app`
+};
+
+// Options of `hwprof profile`; the action checks their values, then calls `run`.
+Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOptions&)> run);
+
+struct Invocation {
+  std::string text;                  // help or version, to be printed; empty: `run`
+  std::function<Result<int>()> run;  // exit code
+};
+
+// `args` without the program's name. The first command of the table is the default: no word of the
+// user need name it. Fault::kUsage for an unknown command or option, with the nearest names.
+Result<Invocation> parse(std::span<const Command> commands, const std::vector<std::string>& args);
+
+}  // namespace hwprof::cli

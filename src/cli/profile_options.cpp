@@ -1,0 +1,254 @@
+// The options of `hwprof profile` as one table: what is typed, its help, and how its value is
+// judged. CLI11 only finds the words; it knows no option's type.
+#include "src/commands/profile_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cctype>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "src/cli/log.h"
+#include "src/cli/options.h"
+#include "src/cli/shape.h"
+#include "src/cli/values.h"
+
+namespace hwprof::cli {
+namespace {
+
+constexpr std::uint64_t kMaxThreads = 8192;  // CONFIG_NR_CPUS is at most that
+constexpr std::uint64_t kMaxPasses = 1000;
+constexpr double kMaxSeconds = 1e6;
+
+constexpr Choice<DocsFormat> kDocsFormats[] = {{"auto", DocsFormat::kAuto},
+                                               {"libmultilabel", DocsFormat::kLibMultiLabel},
+                                               {"lines", DocsFormat::kLines}};
+constexpr Choice<Padding> kPaddings[] = {{"own", Padding::kOwn}, {"batch", Padding::kBatch}};
+constexpr Choice<Format> kFormats[] = {{"text", Format::kText},
+                                       {"json", Format::kJson},
+                                       {"csv", Format::kCsv},
+                                       {"markdown", Format::kMarkdown}};
+constexpr Choice<bool ProfileOptions::*> kRequirements[] = {
+    {"optimal-blas", &ProfileOptions::require_optimal_blas},
+    {"counters", &ProfileOptions::require_counters}};
+
+constexpr const char* kWork = "What is run";
+constexpr const char* kMeasure = "How it is measured";
+constexpr const char* kReport = "The report";
+
+template <class T, class Member>
+Result<void> store(Result<T> value, Member& member) {
+  if (!value) return tl::make_unexpected(std::move(value.error()));
+  member = static_cast<Member>(std::move(*value));
+  return {};
+}
+
+using Text = const std::string&;
+
+Result<void> store_requirements(Text name, Text text, ProfileOptions& to) {
+  const auto checks = parse_list(name, text);
+  if (!checks) return tl::make_unexpected(checks.error());
+  for (const std::string& check : *checks) {
+    const auto member = parse_choice(name, check, kRequirements);
+    if (!member) return tl::make_unexpected(member.error());
+    to.*(*member) = true;
+  }
+  return {};
+}
+
+enum class Occurs { kOnce, kAddsUp };  // kAddsUp: `--events a --events b` is `--events a,b`
+
+struct ValueOption {
+  const char* names;
+  const char* value;  // what stands for the value in the help
+  const char* group;
+  Occurs occurs;
+  Result<void> (*set)(Text name, Text text, ProfileOptions& to);
+  const char* help;
+};
+
+// In the order of the help.
+constexpr ValueOption kOptions[] = {
+    {"--docs", "FILE", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) {
+       return store<std::string>(text, to.docs.emplace());
+     },
+     "Classify the documents of FILE (\"-\": standard input).\n"
+     "Default: synthetic ones, mean length 123.9 words as on rcv1."},
+    {"--docs-format", "FORMAT", kWork, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_choice(name, text, kDocsFormats), to.docs_format);
+     },
+     "Read FILE as libmultilabel ([ID]<TAB>labels<TAB>text) or\n"
+     "lines (one document a line). Default: auto, by its TABs."},
+    {"--embed", "FILE", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) {
+       return store<std::string>(text, to.embed.emplace());
+     },
+     "Take word vectors from FILE in GloVe's text format.\n"
+     "Default: drawn from a hash of each word."},
+    {"--padding", "own|batch", kWork, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_choice(name, text, kPaddings), to.padding);
+     },
+     "Run each document at its own length, or padded to the longest\n"
+     "of the batch as PyTorch programs do. Default: own."},
+    {"--shape", "SPEC", kWork, Occurs::kAddsUp,
+     [](Text, Text text, ProfileOptions& to) { return store(parse_shape(text), to.shape); },
+     "Set sizes: k (or filter_sizes=2+4+8), d_e, d_c, n, l, batch.\n"
+     "Default: k=2,d_e=300,d_c=128,l=103,batch=64, and of the\n"
+     "documents each its own n (words)."},
+    {"--variant", "LIST", kWork, Occurs::kAddsUp,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_list(name, text), to.variants);
+     },
+     "Run only these variants, separated by commas. Default: all."},
+    {"--blas", "PATH", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.blas); },
+     "Load this BLAS. Default: what the dynamic loader gives a program\n"
+     "that asks for libblas.so.3."},
+    {"--seed", "N", kWork, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 0, std::numeric_limits<std::uint64_t>::max()), to.seed);
+     },
+     "Draw documents and weights from seed N. Default: 0."},
+    {"--pin", "CPUS", kMeasure, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store(parse_cpu_list(text), to.pin); },
+     "Run on these CPUs only, as in 0 or 0,2-3. Default: wherever the\n"
+     "kernel puts it."},
+    {"--events", "LIST", kMeasure, Occurs::kAddsUp,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_events(name, text), to.events);
+     },
+     "Count these events, separated by commas: names, r01c2, or\n"
+     "cpu/event=0xc2,umask=0x1/. Default: cycles, instructions, flops,\n"
+     "llc-miss, task-clock, context-switches, page-faults."},
+    {"--threads", "N", kMeasure, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxThreads), to.threads.emplace());
+     },
+     "Compute with N threads. Default: one for each CPU it may use."},
+    {"--time-budget", "SECONDS", kMeasure, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_seconds(name, text, kMaxSeconds), to.time_budget_s);
+     },
+     "Stop measuring after this time, intervals narrow or not.\n"
+     "Default: 10."},
+    {"--passes", "N", kMeasure, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxPasses), to.passes);
+     },
+     "Count in at most N passes; events that do not fit are multiplexed.\n"
+     "Default: as many passes as the events need."},
+    {"--format", "FORMAT", kReport, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_choice(name, text, kFormats), to.format);
+     },
+     "Print text, json, csv or markdown. Default: text."},
+    {"-o,--output", "FILE", kReport, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) {
+       return store<std::string>(text == "-" ? "" : text, to.output);
+     },
+     "Write the report to FILE, whole or not at all. Default: \"-\",\n"
+     "standard output."},
+    {"--require", "CHECK", kReport, Occurs::kAddsUp, store_requirements,
+     "Exit with 1 unless optimal-blas, or counters (every event counted),\n"
+     "holds; both: optimal-blas,counters. Default: neither."},
+};
+
+// What was typed: every occurrence of each option's value, in order.
+struct Typed {
+  std::array<std::vector<std::string>, std::size(kOptions)> values;
+  bool no_ladder = false, verbose = false, quiet = false;
+};
+
+Result<void> set_value(const ValueOption& option, const std::vector<std::string>& given,
+                       ProfileOptions& to) {
+  if (given.empty()) return {};
+  const std::string names = option.names;
+  const std::string name = names.substr(names.find("--"));
+  if (given.size() > 1 && option.occurs == Occurs::kOnce) {
+    return usage_error(fmt::format("{} is given {} times", name, given.size()), "give it once");
+  }
+  std::string joined;
+  for (const std::string& value : given) {
+    if (value.empty()) return usage_error(fmt::format("{} has an empty value", name));
+    joined += (joined.empty() ? "" : ",") + value;
+  }
+  return option.set(name, joined, to);
+}
+
+std::uint64_t memory_bytes() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+Result<ProfileOptions> judge(const Typed& typed) {
+  ProfileOptions options;
+  for (std::size_t i = 0; i < std::size(kOptions); ++i) {
+    auto done = set_value(kOptions[i], typed.values[i], options);
+    if (!done) return tl::make_unexpected(done.error());
+  }
+  if (auto fits = check_memory(options.shape, memory_bytes()); !fits) {
+    return tl::make_unexpected(fits.error());
+  }
+  if (!options.docs && options.docs_format != DocsFormat::kAuto) {
+    return usage_error("--docs-format needs --docs", "name the file with --docs FILE");
+  }
+  if (typed.verbose && typed.quiet) return usage_error("--verbose and --quiet exclude each other");
+  options.ladder = !typed.no_ladder;
+  options.quiet = typed.quiet;
+  return options;
+}
+
+// CLI11 gives an option whatever word follows, were it the next option: `--pin --events flops`.
+std::string not_an_option(const std::string& value) {
+  const bool option = value.size() > 1 && value[0] == '-' &&
+                      (value[1] == '-' || std::isalpha(static_cast<unsigned char>(value[1])) != 0);
+  if (!option) return {};
+  return fmt::format("a value is missing before '{}' (a file of that name: ./{})", value, value);
+}
+
+}  // namespace
+
+Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOptions&)> run) {
+  auto typed = std::make_shared<Typed>();
+  for (std::size_t i = 0; i < std::size(kOptions); ++i) {
+    const ValueOption& option = kOptions[i];
+    app.add_option(option.names, typed->values[i], option.help)
+        ->option_text(option.value)
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->check(not_an_option)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->group(option.group);
+  }
+  const auto add_flag = [&app](const char* names, bool& flag, const char* group, const char* help) {
+    app.add_flag(names, flag, help)->disable_flag_override()->group(group);
+  };
+  add_flag("--no-ladder", typed->no_ladder, kMeasure,
+           "Skip comparing the BLAS with its other core types, which\n"
+           "takes up to 2 s. Default: compare.");
+  add_flag("-v,--verbose", typed->verbose, kReport,
+           "Log each step on standard error. Default: off.");
+  add_flag("-q,--quiet", typed->quiet, kReport, "Log errors only, show no progress. Default: off.");
+  app.footer(
+      "\nText on a terminal has colour, unless the environment has NO_COLOR and it is not empty.");
+  return
+      [typed, run = std::move(run)](const std::vector<std::string>& command_line) -> Result<int> {
+        auto options = judge(*typed);
+        if (!options) return tl::make_unexpected(options.error());
+        options->command = command_line;
+        start_log(typed->verbose ? Verbosity::kVerbose
+                  : typed->quiet ? Verbosity::kQuiet
+                                 : Verbosity::kNormal);
+        return run(*options);
+      };
+}
+
+}  // namespace hwprof::cli

@@ -1,0 +1,55 @@
+// Prints an error and returns the exit code; the rest is in libraries, where tests reach it.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "src/blas/rung.h"
+#include "src/cli/options.h"
+#include "src/commands/profile.h"
+#include "src/report/output.h"
+
+namespace {
+
+using hwprof::Error;
+using hwprof::Fault;
+using hwprof::Result;
+
+// The first is the default.
+constexpr hwprof::cli::Command kCommands[] = {
+    {"profile", "Profile the forward pass of a text CNN, and judge the BLAS under it.",
+     [](CLI::App& app) { return hwprof::cli::declare_profile(app, hwprof::run_profile); }},
+};
+
+Result<int> run(const std::vector<std::string>& args) {
+  const auto invocation = hwprof::cli::parse(kCommands, args);
+  if (!invocation) return tl::make_unexpected(invocation.error());
+  if (invocation->text.empty()) return invocation->run();
+  if (auto printed = hwprof::report::write_stdout(invocation->text); !printed) {
+    return tl::make_unexpected(printed.error());
+  }
+  return 0;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "hwprof: error: {}\n", error.what);
+  if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", error.hint);
+  return error.fault == Fault::kUsage ? 2 : 3;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+    if (!args.empty() && args.front() == hwprof::blas::kRungCommand) {
+      return hwprof::blas::run_rung({args.begin() + 1, args.end()});
+    }
+    const Result<int> code = run(args);
+    return code ? *code : complain(code.error());
+  } catch (const std::exception& error) {  // memory ran out, or a bug: never an abort
+    return complain(Error{Fault::kEnvironment, 0, error.what(), {}});
+  }
+}

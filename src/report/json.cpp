@@ -1,0 +1,243 @@
+// The contract hwprof.profile/1 (docs: README, "JSON"). An absent or non-finite number is null,
+// with its reason beside it. ASCII only: nlohmann escapes everything else, so that neither a path
+// that is no UTF-8 nor a control character reaches whoever prints the file.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "src/report/content.h"
+#include "src/report/writers.h"
+
+namespace hwprof::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+// Sizes that the probe could not find are 0 in the record.
+Json known(std::uint64_t value) { return value > 0 ? Json(value) : Json(nullptr); }
+
+template <class Pairs>
+Json object_of(const Pairs& pairs) {
+  Json out = Json::object();
+  for (const auto& [name, value] : pairs) out[name] = value;
+  return out;
+}
+
+Json machine_json(const Machine& machine) {
+  Json devices = Json::array();
+  for (const PmuDevice& device : machine.pmu.devices) {
+    devices.push_back({{"name", device.name}, {"type", device.type}, {"cpus", device.cpus}});
+  }
+  Json caches = Json::array();
+  for (const CacheLevel& cache : machine.caches) {
+    caches.push_back(
+        {{"level", cache.level}, {"bytes", cache.bytes}, {"shared_by", cache.shared_by}});
+  }
+  return {{"cpu", machine.cpu_name},
+          {"isa", machine.isa},
+          {"virtualized", machine.virtualized},
+          {"hypervisor", or_null(machine.hypervisor)},
+          {"pmu",
+           {{"present", machine.pmu.present()},
+            {"counters", or_null(machine.pmu.counters)},
+            {"reason", or_null(machine.pmu.reason)},
+            {"devices", devices}}},
+          {"perf_event_paranoid", or_null(machine.perf_event_paranoid)},
+          {"nmi_watchdog", or_null(machine.nmi_watchdog)},
+          {"kernel", machine.kernel},
+          {"arch", machine.arch},
+          {"family", machine.id.family},
+          {"model", machine.id.model},
+          {"stepping", machine.id.stepping},
+          {"packages", known(machine.packages)},
+          {"cores", known(machine.cores)},
+          {"cpus", known(machine.cpus)},
+          {"memory_bytes", known(machine.memory_bytes)},
+          {"caches", caches}};
+}
+
+Json peak_json(const Peak& peak) {
+  Json by_isa = Json::object();
+  for (const auto& [isa, gflops] : peak.by_isa) by_isa[isa] = number(gflops);
+  Json bandwidth = Json::object();
+  Json detail = Json::array();
+  for (const Bandwidth& level : peak.bandwidth) {
+    bandwidth[level.level] = number(level.read_gbs);
+    detail.push_back({{"level", level.level},
+                      {"working_set_bytes", level.working_set_bytes},
+                      {"read_gbs", number(level.read_gbs)},
+                      {"copy_gbs", number(level.copy_gbs)},
+                      {"triad_gbs", number(level.triad_gbs)}});
+  }
+  return {{"f32_gflops", number(peak.f32_gflops)},
+          {"isa", peak.isa},
+          {"threads", peak.threads},
+          {"by_isa", by_isa},
+          {"bandwidth_gbs", bandwidth},
+          {"bandwidth", detail}};
+}
+
+Json blas_json(const Blas& blas) {
+  Json ladder = Json::array();
+  for (const LadderRung& rung : blas.ladder) {
+    ladder.push_back({{"core", or_null(rung.core)},
+                      {"setting", rung.setting},
+                      {"gflops", number(rung.gflops)},
+                      {"peak_fraction", number(rung.peak_fraction)},
+                      {"vector_class", or_null(rung.vector_class)},
+                      {"library", rung.library},
+                      {"provider", rung.provider},
+                      {"as_found", rung.as_found},
+                      {"reason", or_null(rung.reason)}});
+  }
+  return {{"provider", or_null(blas.provider)},
+          {"version", or_null(blas.version)},
+          {"path", or_null(blas.path)},
+          {"requested", or_null(blas.requested)},
+          {"core", or_null(blas.core)},
+          {"threads", or_null(blas.threads)},
+          {"threading", or_null(blas.threading)},
+          {"environment", object_of(blas.environment)},
+          {"ladder", ladder},
+          {"ladder_note", or_null(blas.ladder_note)},
+          {"verdict", blas.verdict},
+          {"factor", number(blas.factor)},
+          {"why", or_null(blas.why)},
+          {"fix", or_null(blas.fix)}};
+}
+
+Json counter_json(const EventCount& count) {
+  return {{"value", number(count.value)},       {"status", to_string(count.status)},
+          {"coverage", number(count.coverage)}, {"event", or_null(count.event)},
+          {"reason", or_null(count.reason)},    {"unit", count.unit},
+          {"total", number(count.total)},       {"calls", number(count.calls)},
+          {"source", or_null(count.source)}};
+}
+
+Json row_json(const Profile& profile, const Row& row) {
+  Json time = nullptr;
+  if (row.time_ns) {
+    time = {{"median", number(row.time_ns->median)},
+            {"ci95", {number(row.time_ns->ci95_low), number(row.time_ns->ci95_high)}},
+            {"min", number(row.time_ns->min)},
+            {"mean", number(row.time_ns->mean)},
+            {"samples", row.time_ns->samples}};
+  }
+  Json counters = Json::object();
+  for (const EventCount& count : row.counters) counters[count.name] = counter_json(count);
+  return {{"op", row.op},
+          {"variant", row.variant},
+          {"shape", object_of(row.shape)},
+          {"threads", row.threads},
+          {"calls", row.calls},
+          {"time_ns", time},
+          {"reason", or_null(row.reason)},
+          {"model",
+           {{"flops", number(row.model.flops)},
+            {"comparisons", number(row.model.comparisons)},
+            {"bytes", number(row.model.bytes)},
+            {"cost_units", number(row.model.cost_units)}}},
+          {"gflops", number(row.gflops)},
+          {"gflops_reason", or_null(gflops_reason(row))},
+          {"peak_fraction", number(row.peak_fraction)},
+          {"peak_fraction_ci95", {number(row.peak_fraction_low), number(row.peak_fraction_high)}},
+          {"peak_fraction_reason", or_null(peak_fraction_reason(profile, row))},
+          {"intensity", number(row.intensity)},
+          {"bound", or_null(row.bound)},
+          {"bandwidth_level", or_null(row.bandwidth_level)},
+          {"roofline_ns", number(row.roofline_ns)},
+          {"roofline_fraction", number(row.roofline_fraction)},
+          {"pass", or_null(row.pass)},
+          {"forward_share", number(row.forward_share)},
+          {"max_rel_error", number(row.max_rel_error)},
+          {"max_rel_error_reason", or_null(error_reason(row))},
+          {"checked_documents", row.checked_documents},
+          {"counted_to_model_flops", number(row.counted_to_model_flops)},
+          {"counted_to_model_flops_reason", or_null(counted_flops_reason(row))},
+          {"optimised", row.optimised},
+          {"counters", counters}};
+}
+
+Json complexity_json(const Complexity& complexity) {
+  Json rows = Json::array();
+  for (const ComplexityRow& row : complexity.rows) {
+    rows.push_back({{"op", row.op},
+                    {"cost_units", number(row.cost_units)},
+                    {"model_share", number(row.model_share)},
+                    {"roofline_share", number(row.roofline_share)},
+                    {"time_share", number(row.time_share)}});
+  }
+  return {{"agrees", or_null(complexity.agrees)},
+          {"reason", complexity.agrees ? Json(nullptr) : or_null(complexity.text)},
+          {"text", or_null(complexity.text)},
+          {"pass", or_null(complexity.pass)},
+          {"findings", complexity.findings},
+          {"rows", rows}};
+}
+
+Json workload_json(const Workload& work) {
+  return {{"name", work.name},
+          {"documents", work.documents},
+          {"embedding", work.embedding},
+          {"shape", object_of(work.shape)},
+          {"padding", work.padding},
+          {"padding_factor", number(work.padding_factor)},
+          {"batch_padding_factor", number(work.batch_padding_factor)},
+          {"documents_used", work.documents_used},
+          {"documents_total", work.documents_total},
+          {"short_documents", work.short_documents},
+          {"mean_length", number(work.mean_length)},
+          {"min_length", work.min_length},
+          {"max_length", work.max_length}};
+}
+
+}  // namespace
+
+std::string profile_json(const Profile& profile) {
+  Json rows = Json::array();
+  for (const Row& row : profile.rows) rows.push_back(row_json(profile, row));
+  Json passes = Json::array();
+  for (const ForwardPass& pass : profile.passes) {
+    passes.push_back({{"name", pass.name},
+                      {"time_ns", number(pass.time_ns)},
+                      {"variants", object_of(pass.variants)}});
+  }
+  Json warnings = Json::array();
+  for (const Warning& warning : profile.warnings) {
+    warnings.push_back({{"code", warning.code}, {"text", warning.text}});
+  }
+  const Json out = {{"schema", "hwprof.profile/1"},
+                    {"hwprof", {{"version", profile.version}}},
+                    {"command", profile.command},
+                    {"started_utc", profile.started_utc},
+                    {"elapsed_s", number(profile.elapsed_s)},
+                    {"partial", profile.partial},
+                    {"machine", machine_json(profile.machine)},
+                    {"pin",
+                     {{"requested", profile.pin.requested},
+                      {"actual", profile.pin.actual},
+                      {"migrations", profile.pin.migrations}}},
+                    {"threads", profile.threads},
+                    {"simd_target", or_null(profile.simd_target)},
+                    {"workload", workload_json(profile.workload)},
+                    {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
+                    {"peak_reason", or_null(profile.peak_reason)},
+                    {"blas", blas_json(profile.blas)},
+                    {"rows", rows},
+                    {"passes", passes},
+                    {"complexity", complexity_json(profile.complexity)},
+                    {"warnings", warnings}};
+  return out.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace hwprof::report

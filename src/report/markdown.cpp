@@ -1,0 +1,82 @@
+// GitHub tables, for an issue or a pull request: the same sentences and cells as the text report.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/report/content.h"
+#include "src/report/printable.h"
+#include "src/report/writers.h"
+
+namespace hwprof::report {
+namespace {
+
+// A backslash before punctuation is text in GitHub's markdown, whatever the punctuation means.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (std::string_view("\\`*_{}[]<>#|~&$@").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string cells(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += fmt::format(" {} |", cell);
+  return line + "\n";
+}
+
+std::string table_of(const Table& table) {
+  if (table.rows.empty() && table.notes.empty()) return "";
+  std::string out = fmt::format("\n## {}\n\n", escaped(table.title));
+  if (!table.rows.empty()) {
+    const bool grouped = !table.rows.front().group.empty();
+    std::vector<std::string> titles, rules;
+    if (grouped) titles.emplace_back("operation"), rules.emplace_back(":--");
+    for (const Column& column : table.columns) {
+      std::string title = column.title;
+      if (const auto at = title.find("/\n"); at != title.npos) title.erase(at + 1, 1);
+      std::replace(title.begin(), title.end(), '\n', ' ');
+      titles.push_back(escaped(title));
+      rules.emplace_back(column.left ? ":--" : "--:");
+    }
+    out += cells(titles) + cells(rules);
+    for (const TableRow& row : table.rows) {
+      std::vector<std::string> line;
+      if (grouped) line.push_back(escaped(row.group));
+      for (const std::string& cell : row.cells) line.push_back(escaped(cell));
+      out += cells(line);
+    }
+    if (!table.notes.empty()) out += "\n";
+  }
+  for (const std::string& note : table.notes) out += fmt::format("- {}\n", escaped(note));
+  return out;
+}
+
+std::string list_of(const std::vector<Field>& fields) {
+  std::string out;
+  for (const Field& field : fields) {
+    out += fmt::format("- **{}**: {}\n", field.label, escaped(field.text));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string profile_markdown(const Profile& profile) {
+  std::string out = fmt::format("**{}**\n", escaped(headline(profile).text));
+  if (profile.partial) out += "\n**PARTIAL: interrupted; rows may be missing.**\n";
+  out += fmt::format("\n{}: {}\n\n", escaped(run_line(profile)), escaped(command_line(profile)));
+  out += list_of(machine_fields(profile)) + list_of(workload_fields(profile));
+  out += table_of(operations_table(profile)) + table_of(counters_table(profile)) +
+         table_of(passes_table(profile)) + table_of(complexity_table(profile.complexity));
+  out +=
+      "\n## BLAS\n\n" + list_of(blas_fields(profile.blas)) + table_of(ladder_table(profile.blas));
+  if (!profile.warnings.empty()) out += "\n## Warnings\n\n";
+  for (const Warning& warning : profile.warnings) {
+    out += fmt::format("- {}: {}\n", escaped(warning.code), escaped(warning.text));
+  }
+  return out;
+}
+
+}  // namespace hwprof::report

@@ -1,0 +1,231 @@
+#include "src/report/output.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "counters/unique_fd.h"
+
+namespace hwprof::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Output : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "hwprof-output-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string at(const std::string& name) const { return folder_ / name; }
+  [[nodiscard]] std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void put(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+void expect_environment_error(const Result<void>& result, int code) {
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().fault, Fault::kEnvironment);
+  EXPECT_EQ(result.error().code, code) << result.error().what;
+}
+
+TEST_F(Output, NewFileHoldsTheBytesAndNothingElseIsLeft) {
+  ASSERT_TRUE(write_file(at("report"), std::string("a\0b", 3)));
+  EXPECT_EQ(content(at("report")), std::string("a\0b", 3));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Output, NewFileHasTheModeThatTheUmaskAllows) {
+  const mode_t before = ::umask(027);
+  const auto result = write_file(at("report"), "x");
+  ::umask(before);
+  ASSERT_TRUE(result);
+  struct stat info = {};
+  ASSERT_EQ(::stat(at("report").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST_F(Output, ExistingFileIsReplacedAndKeepsItsMode) {
+  put(at("report"), "a much longer old report");
+  ASSERT_EQ(::chmod(at("report").c_str(), 0604), 0);
+  struct stat before = {}, after = {};
+  ::stat(at("report").c_str(), &before);
+  ASSERT_TRUE(write_file(at("report"), "new"));
+  ::stat(at("report").c_str(), &after);
+  EXPECT_EQ(content(at("report")), "new");
+  EXPECT_EQ(after.st_mode & 0777, 0604u);
+  EXPECT_NE(after.st_ino, before.st_ino);  // a rename, not a write into the old file
+}
+
+TEST_F(Output, FailedWriteLeavesTheOldFileWhole) {
+  put(at("report"), "old");
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit small = before;
+  small.rlim_cur = 4096;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto result = write_file(at("report"), std::string(100000, 'x'));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  expect_environment_error(result, EFBIG);
+  EXPECT_EQ(content(at("report")), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+// Root works on a device of its own: a defect that replaces /dev/full would break the machine.
+TEST_F(Output, FullDeviceIsAnErrorAndStaysOne) {
+  std::string device = "/dev/full";
+  if (::geteuid() == 0) {
+    device = at("full");
+    if (::mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0) {
+      GTEST_SKIP() << "root may not create a device here";
+    }
+    if (!UniqueFd(::open(device.c_str(), O_WRONLY | O_CLOEXEC)).valid()) {
+      GTEST_SKIP() << "the folder for temporary files is mounted nodev";
+    }
+  }
+  expect_environment_error(write_file(device, "report"), ENOSPC);
+  EXPECT_TRUE(fs::is_character_file(device));
+}
+
+TEST_F(Output, FifoIsWrittenDirectlyAndStaysOne) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = content(at("pipe")); });
+  const auto result = write_file(at("pipe"), "report");
+  reader.join();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(got, "report");
+  EXPECT_TRUE(fs::is_fifo(at("pipe")));
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Output, LinkStaysAndItsTargetIsReplaced) {
+  fs::create_directory(at("elsewhere"));
+  put(at("elsewhere/target"), "old");
+  fs::create_symlink("elsewhere/target", at("second"));
+  fs::create_symlink("second", at("first"));
+  ASSERT_TRUE(write_file(at("first"), "new"));
+  EXPECT_TRUE(fs::is_symlink(at("first")));
+  EXPECT_TRUE(fs::is_symlink(at("second")));
+  EXPECT_EQ(content(at("elsewhere/target")), "new");
+}
+
+TEST_F(Output, DanglingLinkLeadsToTheNewFile) {
+  fs::create_symlink("target", at("link"));
+  ASSERT_TRUE(check_writable(at("link")));
+  ASSERT_TRUE(write_file(at("link"), "new"));
+  EXPECT_TRUE(fs::is_symlink(at("link")));
+  EXPECT_EQ(content(at("target")), "new");
+}
+
+TEST_F(Output, CircleOfLinksIsAnError) {
+  fs::create_symlink("b", at("a"));
+  fs::create_symlink("a", at("b"));
+  expect_environment_error(check_writable(at("a")), ELOOP);
+}
+
+// What `-o /dev/stdout >> log` and `-o >(command)` of the shell come to.
+TEST_F(Output, LinkOfProcfsIsTheOpenFileBehindIt) {
+  put(at("log"), "before\n");
+  const UniqueFd fd(::open(at("log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  ASSERT_TRUE(write_file("/dev/fd/" + std::to_string(fd.get()), "report\n"));
+  EXPECT_EQ(content(at("log")), "before\nreport\n");
+
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd read_end(ends[0]), write_end(ends[1]);
+  ASSERT_TRUE(check_writable("/dev/fd/" + std::to_string(write_end.get())));
+  ASSERT_TRUE(write_file("/dev/fd/" + std::to_string(write_end.get()), "report"));
+  char buffer[16] = {};
+  EXPECT_EQ(::read(read_end.get(), buffer, sizeof buffer), 6);
+}
+
+TEST_F(Output, FolderAndMissingFolderAreRefusedEarly) {
+  expect_environment_error(check_writable(folder_), EISDIR);
+  expect_environment_error(write_file(folder_, "x"), EISDIR);
+  expect_environment_error(check_writable(at("missing/report")), ENOENT);
+  expect_environment_error(check_writable(""), ENOENT);
+  expect_environment_error(check_writable(at(std::string(300, 'n'))), ENAMETOOLONG);
+}
+
+TEST_F(Output, CheckCreatesNothing) {
+  EXPECT_TRUE(check_writable(at("report")));
+  EXPECT_EQ(entries(), 0u);
+}
+
+TEST_F(Output, FileThatMayNotBeWrittenIsKept) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  put(at("report"), "old");
+  ASSERT_EQ(::chmod(at("report").c_str(), 0444), 0);
+  expect_environment_error(check_writable(at("report")), EACCES);
+  expect_environment_error(write_file(at("report"), "new"), EACCES);
+  EXPECT_EQ(content(at("report")), "old");
+}
+
+// Standard output of this test, replaced while it lives.
+class StdoutTo {
+ public:
+  explicit StdoutTo(int fd) : before_(::dup(STDOUT_FILENO)) { ::dup2(fd, STDOUT_FILENO); }
+  ~StdoutTo() { ::dup2(before_.get(), STDOUT_FILENO); }
+
+ private:
+  UniqueFd before_;
+};
+
+Result<void> write_stdout_to(int fd) {
+  const StdoutTo guard(fd);
+  return write_stdout("report");
+}
+
+TEST_F(Output, StandardOutputThatIsFullIsAnError) {
+  const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  expect_environment_error(write_stdout_to(full.get()), ENOSPC);
+}
+
+TEST_F(Output, ClosedPipeIsAnErrorAndNotADeath) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd write_end(ends[1]);
+  ::close(ends[0]);
+  const auto before = std::signal(SIGPIPE, SIG_DFL);
+  const auto result = write_stdout_to(write_end.get());
+  std::signal(SIGPIPE, before);
+  expect_environment_error(result, EPIPE);
+}
+
+TEST_F(Output, StandardOutputGetsTheBytes) {
+  const UniqueFd file(::open(at("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(write_stdout_to(file.get()));
+  EXPECT_EQ(content(at("out")), "report");
+}
+
+}  // namespace
+}  // namespace hwprof::report

@@ -1,0 +1,381 @@
+#!/usr/bin/env bash
+# scripts/ on machines that this one is not: without the packages, without root, without sudo, of
+# another distribution. dpkg-query, apt-get, meson and the rest are small fakes first in PATH.
+# Prints TAP, one line a behaviour.
+set -euo pipefail
+
+root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd -P)
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+number=0 failures=0
+unset CI CXX CXXFLAGS CPPFLAGS LDFLAGS HWPROF_SKIP_SETUP HWPROF_BUILD_DIR
+
+# fake NAME: the script on standard input is the program NAME from now on.
+fake() {
+  { echo '#!/bin/bash'; cat; } >"$work/bin/$1"
+  chmod +x "$work/bin/$1"
+}
+
+# A machine on which every package but $lacking is installed, seen by an ordinary user.
+fresh_machine() {
+  rm -rf -- "${work:?}"/*
+  mkdir -p "$work/bin" "$work/a tree" "$work/elsewhere"
+  cp -r "$root/scripts" "$root/.ci" "$work/a tree/"
+  tree="$work/a tree"
+  lacking=""
+  printf 'ID=debian\n' >"$work/os-release"
+  fake dpkg-query <<'EOF'
+echo asked >>"$WORK/dpkg-query.log"
+for name in "${@:3}"; do
+  case " $LACKING " in
+    *" $name "*) [[ -e $WORK/installed ]] && echo "$name installed" || status=1 ;;
+    *) echo "$name installed" ;;
+  esac
+done
+exit ${status:-0}
+EOF
+  fake apt-get <<'EOF'
+echo "apt-get $*" >>"$WORK/apt.log"
+[[ $* != *install* ]] || touch "$WORK/installed"
+EOF
+  fake sudo <<'EOF'
+echo "sudo" >>"$WORK/apt.log"
+exec "$@"
+EOF
+  fake id <<<'echo 1000'
+  fake ldconfig <<<'echo "	libc.so.6 (libc6) => /lib/libc.so.6"'
+  fake meson <<'EOF'
+echo "meson $*" >>"$WORK/meson.log"
+echo "a message of meson"
+case $1 in
+  setup) mkdir -p "$2/meson-private" && touch "$2/build.ninja" ;;
+  test) mkdir -p "$3/meson-logs" && cp "$WORK/testlog.json" "$3/meson-logs/" || true ;;
+esac
+exit "$(cat "$WORK/meson-$1.status" 2>/dev/null || echo 0)"
+EOF
+  fake ninja <<'EOF'
+echo "ninja $*" >>"$WORK/ninja.log"
+echo "a message of ninja"
+[[ ! -e $WORK/ninja.status ]] || exit "$(cat "$WORK/ninja.status")"
+mkdir -p "$2/src"
+printf '#!/bin/bash\nprintf "<%%s>" "$@"\n' >"$2/src/hwprof"
+chmod +x "$2/src/hwprof"
+EOF
+}
+
+# Runs a script on that machine: standard output in $out, errors in $err, exit code in $code.
+on_machine() {
+  code=0
+  (cd "$work/elsewhere" &&
+    env PATH="$work/bin:$PATH" WORK="$work" LACKING="$lacking" \
+      HWPROF_OS_RELEASE="$work/os-release" "$@") >"$work/out" 2>"$work/err" </dev/null || code=$?
+  out=$(cat "$work/out") err=$(cat "$work/err")
+}
+
+# A path in which only the fakes and the basic tools are found, and neither of $@.
+without() {
+  mkdir -p "$work/basic"
+  local tool
+  for tool in bash cat env mktemp rm readlink dirname touch; do
+    ln -sf "$(command -v "$tool")" "$work/basic/$tool"
+  done
+  for tool in "$@"; do rm -f "$work/bin/$tool"; done
+}
+
+expect() {
+  if ! "$@"; then
+    echo "# failed: $*" && echo "# code=${code-} out=${out-}" && echo "# err=${err-}"
+    ok=false
+  fi
+}
+contains() { [[ $1 == *"$2"* ]]; }
+lacks() { [[ $1 != *"$2"* ]]; }
+equal() { [[ $1 == "$2" ]]; }
+
+setup_does_nothing_where_all_is_there() {
+  on_machine "$tree/scripts/setup" build test lint
+  expect equal "$code" 0
+  expect equal "$out$err" ""
+  expect test ! -e "$work/apt.log"
+}
+
+setup_installs_only_what_is_missing_through_sudo() {
+  lacking="libfmt-dev libhwy-dev shellcheck"
+  on_machine "$tree/scripts/setup"
+  expect equal "$code" 0
+  expect contains "$(cat "$work/apt.log")" "install -y --no-install-recommends libfmt-dev libhwy-dev"
+  expect contains "$(cat "$work/apt.log")" "sudo"
+  expect lacks "$(cat "$work/apt.log")" "shellcheck"
+  expect lacks "$(cat "$work/apt.log")" "meson"
+}
+
+setup_needs_no_sudo_as_root() {
+  lacking="libfmt-dev"
+  fake id <<<'echo 0'
+  on_machine "$tree/scripts/setup"
+  expect equal "$code" 0
+  expect lacks "$(cat "$work/apt.log")" "sudo"
+}
+
+setup_says_the_command_without_root_and_sudo() {
+  lacking="libfmt-dev"
+  without sudo
+  on_machine env PATH="$work/bin:$work/basic" bash "$tree/scripts/setup"
+  expect equal "$code" 3
+  expect contains "$err" "apt-get install -y --no-install-recommends libfmt-dev"
+  expect test ! -e "$work/apt.log"
+}
+
+setup_shows_what_apt_said_when_it_fails() {
+  lacking="libfmt-dev"
+  fake apt-get <<<'echo "E: no network"; exit 100'
+  on_machine "$tree/scripts/setup"
+  expect equal "$code" 3
+  expect contains "$err" "E: no network"
+  expect contains "$err" "apt-get install"
+}
+
+setup_check_only_lists() {
+  lacking="libfmt-dev libgtest-dev"
+  on_machine "$tree/scripts/setup" --check build test
+  expect equal "$code" 1
+  expect equal "$out" "libfmt-dev"$'\n'"libgtest-dev"
+  expect test ! -e "$work/apt.log"
+}
+
+setup_installs_no_blas_where_there_is_one() {
+  lacking="libopenblas0-pthread"
+  on_machine "$tree/scripts/setup" --check
+  expect equal "$out" "libopenblas0-pthread"
+  fake ldconfig <<<'echo "	libblas.so.3 (libc6,x86-64) => /usr/lib/libblas.so.3"'
+  on_machine "$tree/scripts/setup" --check
+  expect equal "$code$out" 0
+}
+
+setup_names_the_packages_of_fedora_and_stops() {
+  printf 'ID=fedora\n' >"$work/os-release"
+  fake rpm <<'EOF'
+[[ $3 != fmt-devel ]]
+EOF
+  on_machine "$tree/scripts/setup"
+  expect equal "$code" 3
+  expect contains "$err" "sudo dnf install fmt-devel"
+  expect lacks "$err" "gcc-c++"
+  expect test ! -e "$work/apt.log"
+}
+
+setup_is_content_on_fedora_when_all_is_there() {
+  printf 'ID="rocky"\nID_LIKE="rhel centos fedora"\n' >"$work/os-release"
+  fake rpm <<<'exit 0'
+  on_machine "$tree/scripts/setup"
+  expect equal "$code" 0
+}
+
+setup_gives_debians_names_where_a_name_is_unknown() {
+  printf 'ID="opensuse-tumbleweed"\nID_LIKE="opensuse suse"\n' >"$work/os-release"
+  fake rpm <<<'exit 1'
+  on_machine "$tree/scripts/setup"
+  expect equal "$code" 3
+  expect contains "$err" "zypper install gcc-c++"
+  expect contains "$err" "libexpected-dev"
+}
+
+setup_gives_debians_names_on_an_unknown_distribution() {
+  printf 'ID=plan9\n' >"$work/os-release"
+  on_machine "$tree/scripts/setup"
+  expect equal "$code" 3
+  expect contains "$err" "libpfm4-dev"
+  on_machine env HWPROF_SKIP_SETUP=1 "$tree/scripts/setup"
+  expect equal "$code" 0
+}
+
+setup_rejects_what_it_does_not_know() {
+  on_machine "$tree/scripts/setup" bulid
+  expect equal "$code" 2
+  expect contains "$err" "'bulid'"
+}
+
+run_passes_arguments_through_and_keeps_stdout_clean() {
+  on_machine "$tree/scripts/run" --pin 0 "two words" ""
+  expect equal "$code" 0
+  expect equal "$out" "<--pin><0><two words><>"
+}
+
+run_asks_for_packages_and_configures_only_once() {
+  on_machine "$tree/scripts/run"
+  on_machine "$tree/scripts/run"
+  expect equal "$(wc -l <"$work/dpkg-query.log")" 1
+  expect equal "$(wc -l <"$work/meson.log")" 1
+  expect equal "$err" ""
+}
+
+run_asks_again_when_the_list_of_packages_changed() {
+  on_machine "$tree/scripts/run"
+  touch -d '+1 minute' "$tree/scripts/packages"
+  on_machine "$tree/scripts/run"
+  expect equal "$(wc -l <"$work/dpkg-query.log")" 2
+}
+
+run_configures_anew_for_another_compiler() {
+  on_machine "$tree/scripts/run"
+  on_machine env CXX=clang++ CXXFLAGS="-O1 -g" "$tree/scripts/run"
+  on_machine env CXX=clang++ CXXFLAGS="-O1 -g" "$tree/scripts/run"
+  expect equal "$(wc -l <"$work/meson.log")" 2
+}
+
+run_shows_the_build_when_it_fails_and_asks_for_packages_again() {
+  echo 1 >"$work/ninja.status"
+  on_machine "$tree/scripts/run"
+  expect equal "$code" 3
+  expect equal "$out" ""
+  expect contains "$err" "a message of ninja"
+  rm "$work/ninja.status"
+  on_machine "$tree/scripts/run"
+  expect equal "$code" 0
+  expect equal "$(wc -l <"$work/dpkg-query.log")" 2
+}
+
+run_stops_where_setup_stops() {
+  printf 'ID=plan9\n' >"$work/os-release"
+  on_machine "$tree/scripts/run"
+  expect equal "$code" 3
+  expect test ! -e "$work/meson.log"
+}
+
+run_deletes_nothing_that_is_no_build_directory() {
+  mkdir -p "$work/mine/run" && touch "$work/mine/run/thesis"
+  on_machine env HWPROF_BUILD_DIR="$work/mine" "$tree/scripts/run"
+  expect equal "$code" 3
+  expect test -e "$work/mine/run/thesis"
+}
+
+run_works_through_a_link() {
+  ln -s "$tree/scripts/run" "$work/bin/hwprof-here"
+  on_machine hwprof-here x
+  expect equal "$out" "<x>"
+}
+
+concurrent_runs_wait_for_one_build() {
+  fake meson <<'EOF'
+mkdir "$WORK/configuring" || exit 1
+sleep 0.3
+echo x >>"$WORK/meson.log"
+mkdir -p "$2/meson-private" && touch "$2/build.ninja"
+rmdir "$WORK/configuring"
+EOF
+  fake both <<'EOF'
+"$1" a & "$1" b & wait -n && wait -n
+EOF
+  on_machine both "$tree/scripts/run"
+  expect equal "$code" 0
+  expect contains "$out" "<a>"
+  expect contains "$out" "<b>"
+  expect equal "$(wc -l <"$work/meson.log")" 1
+}
+
+# testlog RESULT...: what meson leaves behind.
+testlog() {
+  local result
+  for result in "$@"; do printf '{"name": "x", "result": "%s"}\n' "$result"; done >"$work/testlog.json"
+}
+
+test_counts_what_meson_says() {
+  testlog OK OK OK SKIP
+  on_machine "$tree/scripts/test"
+  expect equal "$code" 0
+  expect equal "${out##*$'\n'}" "3 passed, 0 failed, 1 skipped"
+}
+
+test_counts_everything_else_as_failed() {
+  testlog OK FAIL TIMEOUT EXPECTEDFAIL UNEXPECTEDPASS ERROR INTERRUPT
+  on_machine "$tree/scripts/test"
+  expect equal "$code" 1
+  expect equal "${out##*$'\n'}" "1 passed, 6 failed, 0 skipped"
+}
+
+test_fails_with_meson_even_if_all_passed() {
+  testlog OK
+  echo 2 >"$work/meson-test.status"
+  on_machine "$tree/scripts/test"
+  expect equal "$code" 1
+}
+
+test_without_results_is_a_failure() {
+  on_machine "$tree/scripts/test"
+  expect equal "$code" 1
+  expect equal "${out##*$'\n'}" "0 passed, 1 failed, 0 skipped"
+}
+
+test_says_that_the_build_failed() {
+  testlog OK
+  echo 1 >"$work/ninja.status"
+  on_machine "$tree/scripts/test"
+  expect equal "$code" 1
+  expect contains "$err" "the build failed"
+  expect equal "${out##*$'\n'}" "0 passed, 1 failed, 0 skipped"
+}
+
+test_makes_warnings_errors_only_in_ci() {
+  testlog OK
+  on_machine "$tree/scripts/test"
+  expect lacks "$(cat "$work/meson.log")" "werror"
+  on_machine env CI=true "$tree/scripts/test"
+  expect contains "$(cat "$work/meson.log")" "-Dwerror=true"
+}
+
+test_gives_sanitizers_a_directory_of_their_own() {
+  testlog OK
+  on_machine "$tree/scripts/test" --sanitize address,undefined --suite unit
+  expect equal "$code" 0
+  expect contains "$(cat "$work/meson.log")" "build/test-address-undefined"
+  expect contains "$(cat "$work/meson.log")" "-Db_sanitize=address,undefined"
+  expect contains "$(cat "$work/meson.log")" "--suite unit"
+  on_machine "$tree/scripts/test" --sanitize adress
+  expect equal "$code" 2
+}
+
+# step NAME STATUS LINE: what .ci/run gets to call instead of the real script.
+ci_step() {
+  cat >"$tree/scripts/$1" <<EOF
+#!/bin/bash
+echo noise
+echo "$3"
+echo "\$CI" >>"\$WORK/ci.log"
+exit $2
+EOF
+}
+
+ci_adds_up_tests_and_linters() {
+  ci_step test 0 "3 passed, 0 failed, 1 skipped"
+  ci_step lint 0 "4 passed, 0 failed, 0 skipped"
+  on_machine "$tree/.ci/run"
+  expect equal "$code" 0
+  expect equal "${out##*$'\n'}" "7 passed, 0 failed, 1 skipped"
+  expect equal "$(sort -u "$work/ci.log")" "true"
+}
+
+ci_fails_when_either_fails() {
+  ci_step test 1 "3 passed, 2 failed, 1 skipped"
+  ci_step lint 0 "4 passed, 0 failed, 0 skipped"
+  on_machine "$tree/.ci/run"
+  expect equal "$code" 1
+  expect equal "${out##*$'\n'}" "7 passed, 2 failed, 1 skipped"
+}
+
+ci_counts_a_step_without_a_result_as_failed() {
+  ci_step test 137 "Killed"
+  ci_step lint 1 "4 passed, 0 failed, 0 skipped"
+  on_machine "$tree/.ci/run"
+  expect equal "$code" 1
+  expect equal "${out##*$'\n'}" "4 passed, 2 failed, 0 skipped"
+}
+
+tests=$(declare -F | awk '$3 ~ /^(setup|run|test|concurrent|ci)_/ && $3 != "ci_step" { print $3 }')
+echo "1..$(wc -l <<<"$tests")"
+for name in $tests; do
+  number=$((number + 1)) ok=true
+  fresh_machine
+  "$name"
+  if $ok; then echo "ok $number - ${name//_/ }"; else echo "not ok $number - ${name//_/ }"; failures=$((failures + 1)); fi
+done
+((failures == 0))
