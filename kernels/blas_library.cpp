@@ -2,8 +2,8 @@
 // so most of this file finds out what was wrong before the loader's own message would puzzle them.
 #include "kernels/blas_library.h"
 
-#include <dlfcn.h>
 #include <ar.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -178,13 +178,13 @@ bool BlasLibrary::bind() {
 // [3, 2] x [2, 2] into a poisoned C. It cannot crash where the program would not crash a moment
 // later: the first timed call has the same arguments in the same places.
 bool BlasLibrary::multiplies() const {
-  constexpr std::array a = {1.F, 2.F, 3.F, 4.F, 5.F, 6.F};
-  constexpr std::array b = {7.F, 8.F, 9.F, 10.F};
-  constexpr std::array expected = {25.F, 28.F, 57.F, 64.F, 89.F, 100.F};
+  constexpr std::array kA = {1.F, 2.F, 3.F, 4.F, 5.F, 6.F};
+  constexpr std::array kB = {7.F, 8.F, 9.F, 10.F};
+  constexpr std::array kProduct = {25.F, 28.F, 57.F, 64.F, 89.F, 100.F};
   std::array<float, 6> c{};
   c.fill(NAN);
-  sgemm(false, false, 3, 2, 2, 1.F, a.data(), 2, b.data(), 2, 0.F, c.data(), 2);
-  return c == expected;
+  sgemm(false, false, 3, 2, 2, 1.F, kA.data(), 2, kB.data(), 2, 0.F, c.data(), 2);
+  return c == kProduct;
 }
 
 // A row-major matrix read column by column is its transpose: C' = B' A' swaps the operands.

@@ -28,8 +28,8 @@ class CleanEnvironment : public testing::Environment {
     for (const auto& [name, value] : blas_environment()) ::unsetenv(name.c_str());
   }
 };
-const auto* const kCleanEnvironment =
-    testing::AddGlobalTestEnvironment(new CleanEnvironment);  // NOLINT: gtest owns it
+const auto* const clean_environment =
+    testing::AddGlobalTestEnvironment(new CleanEnvironment);  // gtest owns it
 
 std::string installed_path(const std::string& provider) {
   for (const InstalledBlas& library : installed_blas()) {
@@ -89,6 +89,8 @@ TEST(Libraries, TellsFilesApartBySymbolsAndNotByName) {
   EXPECT_THAT(fake->provider, ::testing::AnyOf("unknown", "reference"));
 }
 
+TEST(Libraries, LibraryThatHandsItsWorkToAGpuIsNone) { EXPECT_FALSE(identify_file(GPU_BLAS)); }
+
 TEST(Libraries, KnowsWhichVariablesALibraryCanRead) {
   const auto library = BlasLibrary::load("libopenblas.so.0");
   ASSERT_TRUE(library);
@@ -124,6 +126,7 @@ TEST(Selected, ReferenceIsTheReferenceWhileOpenBlasIsMapped) {
   ASSERT_NE(::dlopen("libopenblas.so.0", RTLD_NOW | RTLD_GLOBAL), nullptr);
   const auto library = BlasLibrary::load(path);
   ASSERT_TRUE(library) << library.error().what;
+  EXPECT_EQ(library->symbol("openblas_get_config"), nullptr);
   const Identity identity = identify(*library);
   EXPECT_EQ(identity.provider, "reference");
   EXPECT_EQ(identity.core, "");

@@ -231,6 +231,17 @@ TEST_F(LadderTest, MeasuresOtherInstalledLibrariesAndSaysWhyNot) {
   EXPECT_EQ(ladder.rungs.back().library, missing) << "failed ones stand last";
 }
 
+TEST_F(LadderTest, InterfaceOfTheSameKernelsIsNotARungOfItsOwn) {
+  for (const auto& other : installed_blas()) {
+    if (other.path == library_->path()) continue;
+    const auto interface = BlasLibrary::load(other.path);
+    if (!interface || identify(*interface).kernels != identity_.kernels) continue;
+    for (const auto& rung : climb_now({other}).rungs) EXPECT_EQ(rung.library, library_->path());
+    return;
+  }
+  GTEST_SKIP() << "no second name of this OpenBLAS is installed";
+}
+
 TEST_F(LadderTest, RefusesACoreThatTheLibraryReplaces) {
   ::setenv("OPENBLAS_CORETYPE", "NoSuchCore", 1);
   const auto output =

@@ -12,7 +12,6 @@ namespace hwprof {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 // What the test suite needs installed (scripts/setup): an OpenBLAS. The reference may be missing.

@@ -249,6 +249,17 @@ TEST(Verdict, LibraryOfUnknownWidthIsJudgedBySpeed) {
   EXPECT_EQ(judge(input).fix, "apt install libopenblas0-pthread");
 }
 
+TEST(Verdict, VariableIsBlamedAlsoWhereTheLibraryNamesNoCore) {
+  VerdictInput input = openblas("");
+  input.identity->provider = "mkl";
+  input.environment = {{"MKL_ENABLE_INSTRUCTIONS", "SSE4_2"}};
+  input.ladder = {of(rung("auto", "", 0.85), "mkl", "/opt/libmkl_rt.so"),
+                  of(rung("as found", "", 0.18), "mkl", "/opt/libmkl_rt.so")};
+  EXPECT_EQ(judge(input).verdict, "unoptimised");
+  EXPECT_THAT(judge(input).why, StartsWith("MKL_ENABLE_INSTRUCTIONS=SSE4_2 is set"));
+  EXPECT_EQ(judge(input).fix, "unset MKL_ENABLE_INSTRUCTIONS");
+}
+
 TEST(Verdict, SingleThreadedBuildLosesTheOtherCpus) {
   VerdictInput input = openblas("SkylakeX");
   input.identity->threading = "single-threaded";

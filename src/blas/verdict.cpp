@@ -116,7 +116,11 @@ Steps find_steps(const VerdictInput& input) {
     keep_faster(steps.best_own, rung);
     if (rung.as_found) continue;
     if (rung.setting == "auto") steps.automatic = &rung;
-    if (rung.core == steps.found->core) keep_faster(steps.same_core, rung);
+    // Where the library names no core, only a variable that forces one can have changed it.
+    if (rung.core == steps.found->core &&
+        (!rung.core.empty() || !core_variable(rung.provider, input))) {
+      keep_faster(steps.same_core, rung);
+    }
   }
   // Where no other variable can tell the two apart, the slower one was only disturbed.
   if (steps.same_core != nullptr && other_variables(steps.found->provider, input).empty()) {
@@ -185,7 +189,7 @@ void explain_environment(const VerdictInput& input, const Steps& steps,
   const LadderRung& from = steps.same_core != nullptr ? *steps.same_core : found;
   const LadderRung& to = steps.automatic != nullptr ? *steps.automatic : *steps.best_own;
   const auto variable = core_variable(found.provider, input);
-  if (variable && to.core != found.core && times_faster(to, from) > thresholds.optimal_factor) {
+  if (variable && times_faster(to, from) > thresholds.optimal_factor) {
     explanation.causes.push_back(
         fmt::format("{} is set in the environment: {}; {} is {:.1f} times faster on this CPU",
                     assignments({*variable}, input.environment), state_of(from), name_of(to),
