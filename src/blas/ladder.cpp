@@ -175,7 +175,7 @@ class Climb {
     std::stable_sort(ladder.rungs.begin(), ladder.rungs.end(), faster);
     ladder.note =
         "sgemm 512 x 512 x 512 on one thread, a child process each; slices interleaved with the "
-        "FMA peak, median of the ratios";
+        "FMA peak, the fastest of each";
     if (!left_out_.empty()) {
       ladder.note += fmt::format("; not measured within {} ms: {}", options_.budget.count(),
                                  joined(left_out_, ", "));

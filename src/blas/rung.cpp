@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include "src/measure/peak.h"
-#include "src/measure/statistics.h"
 
 namespace hwprof::blas {
 namespace {
@@ -22,10 +21,10 @@ using Int = BlasLibrary::Int;
 
 constexpr double kPeakSliceSeconds = 0.0015;
 constexpr double kSgemmSliceSeconds = 0.003;
-constexpr std::size_t kRounds = 9;
+constexpr int kRounds = 9;
 // A slow library stops here with the rounds that it has.
 constexpr double kEnoughSeconds = 0.045;
-constexpr std::size_t kFewestRounds = 3;
+constexpr int kFewestRounds = 3;
 // Every rung computes the same product, else the rungs could not be compared: 512 fills the
 // register and cache blocks of every known library (at 128, Sandybridge kernels reach half of
 // their rate). Only what would take over kTooLongSeconds for it, the reference, gets the smaller
@@ -82,18 +81,20 @@ const FmaKernel& peak_kernel(const std::string& isa) {
   return fastest_fma_kernel();
 }
 
+// The fastest of the rounds: a rung says what a core type can do, and on a busy machine a product
+// of two milliseconds is interrupted more often than a slice of the peak. Peak and products take
+// turns within a tenth of a second, in which no clock drifts far.
 RungResult measure(const BlasLibrary& library, const FmaKernel& peak) {
   SquareProduct product(library, fitting_size(library));
   product.seconds();
-  std::vector<double> gflops, ratios;
+  double fastest = 0, limit = 0;
   const auto begin = Clock::now();
-  while (gflops.size() < kRounds &&
-         (gflops.size() < kFewestRounds || seconds_since(begin) < kEnoughSeconds)) {
-    const double limit = fma_slice_gflops(peak, kPeakSliceSeconds);
-    gflops.push_back(product.gflops(kSgemmSliceSeconds));
-    ratios.push_back(gflops.back() / limit);
+  for (int round = 0; round < kRounds; ++round) {
+    if (round >= kFewestRounds && seconds_since(begin) >= kEnoughSeconds) break;
+    limit = std::max(limit, fma_slice_gflops(peak, kPeakSliceSeconds));
+    fastest = std::max(fastest, product.gflops(kSgemmSliceSeconds));
   }
-  return {{}, median(gflops), median(ratios)};
+  return {{}, fastest, fastest / limit};
 }
 
 Result<RungResult> work(const RungTask& task) {

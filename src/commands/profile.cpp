@@ -173,7 +173,8 @@ Result<int> run_profile(const ProfileOptions& options) {
     if (auto done = pin_to(options.pin); !done) return error_of(done);
   }
   const CpuList cpus = allowed_cpus();
-  record.pin = {.requested = options.pin, .actual = cpus, .migrations = 0};
+  record.pin.requested = options.pin;
+  record.pin.actual = cpus;
   record.threads = options.threads.value_or(static_cast<int>(cpus.size()));
   record.machine = probe_machine(cpus.front());
   std::vector<std::string> events = options.events;
@@ -265,6 +266,7 @@ Result<int> run_profile(const ProfileOptions& options) {
   set_forward_shares(record.rows, record.passes);
   record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
   record.partial = result.interrupted;
+  record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
   add_warnings(record, options);
   record.elapsed_s = seconds_since(begin);
 

@@ -92,6 +92,13 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
                                  "with --pin",
                                  record.pin.migrations));
   }
+  constexpr double kBusySwitches = 25;  // a quiet CPU has a few a second, from kernel threads
+  if (record.pin.involuntary_switches_per_s.value_or(0) > kBusySwitches) {
+    warn("busy-cpu",
+         fmt::format("busy: other programs took the CPU {:.0f} times a second (involuntary context "
+                     "switches); times are too long by what they took",
+                     *record.pin.involuntary_switches_per_s));
+  }
   std::size_t wide = 0, wrong = 0;
   for (const report::Row& row : record.rows) {
     constexpr double kLargestError = 1e-3;

@@ -1,5 +1,7 @@
 #include "src/measure/runner.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -34,6 +36,12 @@ SlicePlan plan_slice(double call_ns, double slice_s) {
   return plan;
 }
 
+long involuntary_switches() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
 class InterleavedRun {
  public:
   InterleavedRun(std::span<const Work> work, ThreadTeam& team, Counting* counting,
@@ -44,6 +52,8 @@ class InterleavedRun {
 
   RunResult run(const std::atomic<bool>& stop, const std::function<void(double)>& progress) {
     warm_up(stop);
+    const long switches_before = involuntary_switches();
+    const auto measuring_since = Clock::now();
     if (counting_ != nullptr && counting_->refresh_threads()) counted_ = counting_->passes() > 0;
     double peak_before = measure_peak();
     while (!stop.load(std::memory_order_relaxed)) {
@@ -60,6 +70,9 @@ class InterleavedRun {
       progress(fraction_done());
     }
     result_.interrupted = stop.load(std::memory_order_relaxed);
+    result_.involuntary_switches_per_s =
+        static_cast<double>(involuntary_switches() - switches_before) /
+        (ns_since(measuring_since) * 1e-9);
     return std::move(result_);
   }
 

@@ -47,6 +47,8 @@ struct RunResult {
   std::vector<Measurement> work;    // in the order given; no samples where it was cut short
   std::vector<double> peak_gflops;  // every peak slice, all threads together
   bool interrupted = false;
+  // Times a second that the calling thread had to yield its CPU to somebody else.
+  double involuntary_switches_per_s = 0;
 };
 
 // Rate of the FMA kernel on all threads of the team at once.

@@ -216,27 +216,29 @@ std::string profile_json(const Profile& profile) {
   for (const Warning& warning : profile.warnings) {
     warnings.push_back({{"code", warning.code}, {"text", warning.text}});
   }
-  const Json out = {{"schema", "hwprof.profile/1"},
-                    {"hwprof", {{"version", profile.version}}},
-                    {"command", profile.command},
-                    {"started_utc", profile.started_utc},
-                    {"elapsed_s", number(profile.elapsed_s)},
-                    {"partial", profile.partial},
-                    {"machine", machine_json(profile.machine)},
-                    {"pin",
-                     {{"requested", profile.pin.requested},
-                      {"actual", profile.pin.actual},
-                      {"migrations", profile.pin.migrations}}},
-                    {"threads", profile.threads},
-                    {"simd_target", or_null(profile.simd_target)},
-                    {"workload", workload_json(profile.workload)},
-                    {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
-                    {"peak_reason", or_null(profile.peak_reason)},
-                    {"blas", blas_json(profile.blas)},
-                    {"rows", rows},
-                    {"passes", passes},
-                    {"complexity", complexity_json(profile.complexity)},
-                    {"warnings", warnings}};
+  const Json out = {
+      {"schema", "hwprof.profile/1"},
+      {"hwprof", {{"version", profile.version}}},
+      {"command", profile.command},
+      {"started_utc", profile.started_utc},
+      {"elapsed_s", number(profile.elapsed_s)},
+      {"partial", profile.partial},
+      {"machine", machine_json(profile.machine)},
+      {"pin",
+       {{"requested", profile.pin.requested},
+        {"actual", profile.pin.actual},
+        {"migrations", profile.pin.migrations},
+        {"involuntary_switches_per_s", number(profile.pin.involuntary_switches_per_s)}}},
+      {"threads", profile.threads},
+      {"simd_target", or_null(profile.simd_target)},
+      {"workload", workload_json(profile.workload)},
+      {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
+      {"peak_reason", or_null(profile.peak_reason)},
+      {"blas", blas_json(profile.blas)},
+      {"rows", rows},
+      {"passes", passes},
+      {"complexity", complexity_json(profile.complexity)},
+      {"warnings", warnings}};
   return out.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

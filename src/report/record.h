@@ -16,8 +16,11 @@
 namespace hwprof::report {
 
 struct Pin {
-  CpuList requested;             // empty: --pin was not given
-  CpuList actual;                // CPUs on which the process may run
+  CpuList requested;  // empty: --pin was not given
+  CpuList actual;     // CPUs on which the process may run
+  // Times a second that measured code had to yield its CPU to another program; absent before the
+  // run.
+  std::optional<double> involuntary_switches_per_s;
   std::uint64_t migrations = 0;  // times that a measured slice ended on another CPU than it began
 };
 
@@ -40,9 +43,9 @@ struct LadderRung {
   std::string core;      // core type that ran, by the library's own word; "" when it has none
   std::string setting;   // how it got there: "as found", "auto", "OPENBLAS_CORETYPE=Haswell"; the
                          // last two without any other variable that shapes a BLAS
-  std::string library;           // path
-  std::string provider;          // "openblas", ...
-  std::optional<double> gflops;  // absent: reason says why
+  std::string library;   // path
+  std::string provider;  // "openblas", ...
+  std::optional<double> gflops;         // absent: reason says why
   std::optional<double> peak_fraction;  // sgemm / FMA peak in interleaved slices of the same child
   std::string vector_class;  // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve", ""
   bool as_found = false;     // what a program gets here, environment included
@@ -66,7 +69,7 @@ struct TimeNs {
   double median = 0, min = 0, mean = 0;
   // Bootstrap, of the median; absent below six samples, where none has 95 %.
   std::optional<double> ci95_low, ci95_high;
-  int samples = 0;                     // slices
+  int samples = 0;  // slices
 };
 
 struct Model {
