@@ -14,7 +14,8 @@ namespace hwprof {
 struct Cost {
   double flops = 0;
   double comparisons = 0;
-  double bytes = 0;
+  double bytes = 0;              // traffic
+  double working_set_bytes = 0;  // distinct bytes: decides which cache can hold them
   double cost_units = 0;
 };
 

@@ -28,6 +28,7 @@ TEST(Complexity, LinearReadsTheWeightsOnceAPass) {
   EXPECT_EQ(batch.cost_units, 64.0 * 128 * 103);
   EXPECT_EQ(batch.bytes, 4.0 * (64 * 128 + 103 * 129 + 64 * 103));
   EXPECT_EQ(one_by_one.flops, batch.flops);
+  EXPECT_EQ(one_by_one.working_set_bytes, batch.bytes) << "the same weights, read again";
   EXPECT_EQ(one_by_one.bytes - batch.bytes, 4.0 * 63 * 103 * 129);
 }
 

@@ -8,7 +8,7 @@ namespace {
 const std::vector<LevelBandwidth> kLevels{{"L1", 1000, 400}, {"L2", 10000, 100}, {"memory", 0, 10}};
 
 TEST(Roofline, ManyFlopAByteAreComputeBound) {
-  const Roofline r = roofline({.flops = 1e6, .bytes = 500}, 100, kLevels);
+  const Roofline r = roofline({.flops = 1e6, .bytes = 500, .working_set_bytes = 500}, 100, kLevels);
   EXPECT_TRUE(r.compute_bound);
   EXPECT_DOUBLE_EQ(r.ns, 1e6 / 100);
   EXPECT_DOUBLE_EQ(r.intensity, 2000);
@@ -16,14 +16,22 @@ TEST(Roofline, ManyFlopAByteAreComputeBound) {
 }
 
 TEST(Roofline, FewFlopAByteAreBoundByTheLevelThatHoldsTheBytes) {
-  const Roofline r = roofline({.flops = 1000, .bytes = 5000}, 100, kLevels);
+  const Roofline r =
+      roofline({.flops = 1000, .bytes = 5000, .working_set_bytes = 5000}, 100, kLevels);
   EXPECT_FALSE(r.compute_bound);
   EXPECT_EQ(r.level, "L2");
   EXPECT_DOUBLE_EQ(r.ns, 5000.0 / 100);
 }
 
+TEST(Roofline, BytesThatAreReadAgainComeFromWhereTheWorkingSetFits) {
+  const Roofline r = roofline({.flops = 10, .bytes = 1e6, .working_set_bytes = 900}, 100, kLevels);
+  EXPECT_EQ(r.level, "L1");
+  EXPECT_DOUBLE_EQ(r.ns, 1e6 / 400);
+}
+
 TEST(Roofline, WorkBeyondEveryCacheIsBoundByMemory) {
-  const Roofline r = roofline({.flops = 0, .comparisons = 9, .bytes = 1e6}, 100, kLevels);
+  const Roofline r = roofline(
+      {.flops = 0, .comparisons = 9, .bytes = 1e6, .working_set_bytes = 1e6}, 100, kLevels);
   EXPECT_EQ(r.level, "memory");
   EXPECT_DOUBLE_EQ(r.ns, 1e6 / 10);
   EXPECT_DOUBLE_EQ(r.intensity, 0);

@@ -74,7 +74,7 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
   const auto cpus = static_cast<int>(record.pin.actual.size());
   if (record.threads > cpus || record.blas.threads.value_or(1) > cpus) {
     warn("oversubscribed",
-         fmt::format("oversubscribed: {} runnable threads share {} CPU{}; times say little, use "
+         fmt::format("{} runnable threads share {} CPU{}: oversubscribed. Times say little; use "
                      "--threads {} or pin more CPUs",
                      std::max(record.threads, record.blas.threads.value_or(1)), cpus,
                      cpus == 1 ? "" : "s", cpus));
@@ -95,7 +95,7 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
   constexpr double kBusySwitches = 25;  // a quiet CPU has a few a second, from kernel threads
   if (record.pin.involuntary_switches_per_s.value_or(0) > kBusySwitches) {
     warn("busy-cpu",
-         fmt::format("busy: other programs took the CPU {:.0f} times a second (involuntary context "
+         fmt::format("other programs took the CPU {:.0f} times a second (involuntary context "
                      "switches); times are too long by what they took",
                      *record.pin.involuntary_switches_per_s));
   }

@@ -8,7 +8,7 @@ namespace hwprof {
 
 Roofline roofline(const Cost& cost, double peak_gflops, const std::vector<LevelBandwidth>& levels) {
   const auto fits = [&cost](const LevelBandwidth& level) {
-    return level.capacity_bytes == 0 || cost.bytes <= level.capacity_bytes;
+    return level.capacity_bytes == 0 || cost.working_set_bytes <= level.capacity_bytes;
   };
   const auto level = std::find_if(levels.begin(), levels.end(), fits);
   Roofline result;
