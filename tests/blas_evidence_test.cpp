@@ -68,15 +68,16 @@ TEST(Libraries, FindsTheInstalledOpenBlasOnceAndNoGpuLibrary) {
 }
 
 TEST(Libraries, LooksThroughTheLoaderPathFirst) {
-  const fs::path folder = fs::path(testing::TempDir()) / "loader-path";
-  fs::create_directories(folder);
-  fs::remove(folder / "libopenblas.so.0");
+  std::string made = testing::TempDir() + "hwprof_XXXXXX";
+  ASSERT_NE(::mkdtemp(made.data()), nullptr);
+  const fs::path folder = fs::canonical(made);
   fs::copy_file(FAKE_BLAS, folder / "libopenblas.so.0");
   ::setenv("LD_LIBRARY_PATH", ("/no/such/folder:" + folder.string()).c_str(), 1);
   const auto installed = installed_blas();
   ::unsetenv("LD_LIBRARY_PATH");
+  fs::remove_all(folder);
   ASSERT_FALSE(installed.empty());
-  EXPECT_EQ(installed.front().path, fs::canonical(folder / "libopenblas.so.0"));
+  EXPECT_EQ(installed.front().path, folder / "libopenblas.so.0");
   EXPECT_EQ(installed.front().how, "LD_LIBRARY_PATH libopenblas.so.0");
 }
 

@@ -5,8 +5,9 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <vector>
+
+#include "tests/temporary_file.h"
 
 namespace hwprof {
 namespace {
@@ -23,12 +24,6 @@ std::string reference_path() {
     if (fs::exists(path)) return path;
   }
   return "";
-}
-
-std::string temporary_file(const std::string& name, const std::string& contents) {
-  const fs::path path = fs::path(testing::TempDir()) / name;
-  std::ofstream(path, std::ios::binary) << contents;
-  return path;
 }
 
 // Row-major, by the definition.
@@ -141,17 +136,18 @@ TEST(BlasLibrary, SaysWhyAFileIsNoBlas) {
     header.replace(18, 2, std::string("\xf3\x00", 2));  // RISC-V
     return header;
   }();
+  const TemporaryFile text("hello, I am a text\n"), empty(""), archive("!<arch>\nlibblas.o/"),
+      other(foreign),
+      cut("\x7f"
+          "ELF");
   for (const Refusal& refusal : {
            Refusal{"/no/such/libblas.so", "No such file"},
            Refusal{testing::TempDir(), "is a directory"},
-           Refusal{temporary_file("text.so", "hello, I am a text\n"), "not an ELF file"},
-           Refusal{temporary_file("empty.so", ""), "not an ELF file"},
-           Refusal{temporary_file("archive.so", "!<arch>\nlibblas.o/"), "static archive"},
-           Refusal{temporary_file("foreign.so", foreign), "is built for another architecture"},
-           Refusal{temporary_file("short.so",
-                                  "\x7f"
-                                  "ELF"),
-                   "not an ELF file"},
+           Refusal{text.path(), "not an ELF file"},
+           Refusal{empty.path(), "not an ELF file"},
+           Refusal{archive.path(), "static archive"},
+           Refusal{other.path(), "is built for another architecture"},
+           Refusal{cut.path(), "not an ELF file"},
            Refusal{"libno-such-blas.so.9", "libno-such-blas.so.9"},
            Refusal{"libm.so.6", "is not a BLAS"},
        }) {

@@ -1,6 +1,13 @@
-// A library that has the names of a BLAS and nothing behind them.
+// A library that has the names of a BLAS and nothing behind them; with GPU one that calls
+// libcublas, as libnvblas does.
 extern "C" {
+#ifdef GPU
+void cublas_product();
+void sgemm_() { cublas_product(); }
+#else
+void cublas_product() {}
 void sgemm_() {}
+#endif
 void dgemm_() {}
 void sgemv_() {}
 }
