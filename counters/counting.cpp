@@ -117,4 +117,6 @@ std::vector<EventCount> Counting::evaluate(const Tally& tally) const {
   return counts;
 }
 
+const Limits& Counting::limits() const { return state_->limits; }
+
 }  // namespace hwprof

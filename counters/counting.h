@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "counters/machine.h"
+#include "counters/metrics.h"
 #include "counters/reading.h"
 #include "counters/result.h"
 
@@ -53,6 +54,9 @@ class Counting {
   Result<void> start(std::size_t pass);
   Result<void> stop(std::size_t pass, Tally& tally, double calls);
   [[nodiscard]] std::vector<EventCount> evaluate(const Tally& tally) const;
+  // What evaluate() held the counts against; a caller who knows time and peak can add those and
+  // call flag_implausible() again.
+  [[nodiscard]] const Limits& limits() const;
 
  private:
   struct State;

@@ -63,6 +63,7 @@ TEST(Runner, AnInterruptKeepsWhatWasMeasured) {
   const std::vector<Work> work = {{.run = pause_and_stop, .flops = 1}, {.run = pause, .flops = 1}};
   RunnerOptions options = quick();
   options.budget_s = 30;
+  options.target_half_width = 0;  // never narrow enough
   const RunResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
   EXPECT_TRUE(result.interrupted);
   EXPECT_FALSE(result.work[1].call_ns.empty());

@@ -258,5 +258,15 @@ TEST(Text, NumbersThatAreNotFiniteAreNotPrinted) {
   }
 }
 
+TEST(Text, AnImplausibleCountIsMarkedWithItsSuspect) {
+  Profile profile = sample_profile();
+  EventCount& count = profile.rows[0].counters[0];
+  ASSERT_TRUE(count.value);
+  count.implausible = "40 instructions a cycle";
+  const std::string text = flowing(profile);
+  EXPECT_THAT(text, HasSubstr("?? "));
+  EXPECT_THAT(text, HasSubstr("implausible (??), 40 instructions a cycle"));
+}
+
 }  // namespace
 }  // namespace hwprof::report

@@ -257,7 +257,7 @@ Result<int> run_profile(const ProfileOptions& options) {
     record.rows.push_back(make_row(
         task, measured, measured ? std::optional(errors[index]) : std::nullopt,
         model->checked_documents(), ceilings, task.needs_blas ? blas->threads : record.threads,
-        counting->evaluate(measured ? measured->tally : Tally{})));
+        counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
     record.pin.migrations += measured ? measured->migrations : 0;
   }
 

@@ -27,7 +27,8 @@ report::TimeNs summarise(const Measurement& measured) {
 
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
-                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters) {
+                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters,
+                     Limits limits) {
   report::Row row;
   row.op = task.op;
   row.variant = task.variant;
@@ -59,6 +60,9 @@ report::Row make_row(const Task& task, const Measurement* measured,
       row.peak_fraction_high = interval.high;
     }
   }
+  limits.peak_gflops = ceilings.f32_gflops;
+  limits.seconds = row.time_ns->median * 1e-9;
+  flag_implausible(row.counters, limits);
   const auto flops = std::find_if(row.counters.begin(), row.counters.end(),
                                   [](const EventCount& count) { return count.name == "flops"; });
   if (flops != row.counters.end() && flops->value && task.cost.flops > 0) {
@@ -98,6 +102,13 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
          fmt::format("other programs took the CPU {:.0f} times a second (involuntary context "
                      "switches); times are too long by what they took",
                      *record.pin.involuntary_switches_per_s));
+  }
+  for (const report::Row& row : record.rows) {
+    for (const EventCount& count : row.counters) {
+      if (count.implausible.empty()) continue;
+      warn("implausible",
+           fmt::format("{} of {} {}: {}", count.name, row.op, row.variant, count.implausible));
+    }
   }
   std::size_t wide = 0, wrong = 0;
   for (const report::Row& row : record.rows) {

@@ -18,10 +18,11 @@ struct Ceilings {
   std::vector<LevelBandwidth> levels;  // memory last, all measured
 };
 
-// `measured` null: the task could not run, its reason is taken over.
+// `measured` null: the task could not run, its reason is taken over. `limits`: of the counts.
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
-                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters);
+                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters,
+                     Limits limits);
 
 // What the reader must know before trusting the rows.
 void add_warnings(report::Profile& record, const ProfileOptions& options);

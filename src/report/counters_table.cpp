@@ -30,8 +30,10 @@ const EventCount* find_count(const Row& row, const std::string& name) {
 
 namespace {
 
+// A value that cannot be right is marked; the notes say why.
 std::string count_cell(const EventCount& count) {
   std::string text = count.unit == "ns" ? duration(*count.value) : si(*count.value, "");
+  if (!count.implausible.empty()) text = "?? " + text;
   const bool whole_time = count.status == CountStatus::kOk && count.coverage.value_or(1) == 1;
   if (whole_time) return text;
   return fmt::format("{} ({})", text,
@@ -52,7 +54,7 @@ std::string counted_calls(const Row& row) {
 
 // What the notes say about one event.
 struct CounterNotes {
-  Reasons native, remarks, absent;
+  Reasons native, remarks, implausible, absent;
   bool partly = false;  // some count was extrapolated
 
   // True when at least one row has a value.
@@ -69,6 +71,10 @@ struct CounterNotes {
         native.add(fmt::format("{} ({})", count->event, given(count->source)), event);
       }
       if (!count->reason.empty()) remarks.add(count->reason, event);
+      if (!count->implausible.empty()) {
+        implausible.add("implausible (??), " + count->implausible,
+                        fmt::format("{} of {}", event, name_of(*row)));
+      }
     }
     const bool none = without.size() == rows.size();
     for (const Row* row : without) {
@@ -127,6 +133,7 @@ Table counters_table(const Profile& profile) {
   }
   append(table.notes, notes.native.sentences());
   append(table.notes, notes.remarks.sentences());
+  append(table.notes, notes.implausible.sentences());
   append(table.notes, notes.absent.sentences());
   return table;
 }

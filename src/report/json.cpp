@@ -121,7 +121,7 @@ Json counter_json(const EventCount& count) {
           {"coverage", number(count.coverage)}, {"event", or_null(count.event)},
           {"reason", or_null(count.reason)},    {"unit", count.unit},
           {"total", number(count.total)},       {"calls", number(count.calls)},
-          {"source", or_null(count.source)}};
+          {"source", or_null(count.source)},    {"implausible", or_null(count.implausible)}};
 }
 
 Json row_json(const Profile& profile, const Row& row) {
