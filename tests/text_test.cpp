@@ -264,8 +264,8 @@ TEST(Text, AnImplausibleCountIsMarkedWithItsSuspect) {
   ASSERT_TRUE(count.value);
   count.implausible = "40 instructions a cycle";
   const std::string text = flowing(profile);
-  EXPECT_THAT(text, HasSubstr("?? "));
-  EXPECT_THAT(text, HasSubstr("implausible (??), 40 instructions a cycle"));
+  EXPECT_THAT(text, HasSubstr("! "));
+  EXPECT_THAT(text, HasSubstr("implausible (!), 40 instructions a cycle"));
 }
 
 }  // namespace

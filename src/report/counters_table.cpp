@@ -33,7 +33,7 @@ namespace {
 // A value that cannot be right is marked; the notes say why.
 std::string count_cell(const EventCount& count) {
   std::string text = count.unit == "ns" ? duration(*count.value) : si(*count.value, "");
-  if (!count.implausible.empty()) text = "?? " + text;
+  if (!count.implausible.empty()) text = "! " + text;
   const bool whole_time = count.status == CountStatus::kOk && count.coverage.value_or(1) == 1;
   if (whole_time) return text;
   return fmt::format("{} ({})", text,
@@ -72,7 +72,7 @@ struct CounterNotes {
       }
       if (!count->reason.empty()) remarks.add(count->reason, event);
       if (!count->implausible.empty()) {
-        implausible.add("implausible (??), " + count->implausible,
+        implausible.add("implausible (!), " + count->implausible,
                         fmt::format("{} of {}", event, name_of(*row)));
       }
     }
