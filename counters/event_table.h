@@ -97,7 +97,7 @@ struct PortableEvent {
   PortableKind kind;
   std::uint64_t config;   // of the kernel; 0 for kTable
   std::string_view unit;  // "1", "ns"
-  bool always_rises;      // a loop must move it: 0 means that it does not count
+  bool must_rise;         // Trial::kEverything moves it: 0 means that it does not count
   bool in_kernel;         // happens inside the kernel: counts nothing in user-only mode
   std::string_view meaning;
   std::string_view caveat;

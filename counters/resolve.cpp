@@ -56,6 +56,7 @@ ResolvedEvent from_table(const Request& request, const PortableEvent& portable) 
                        "a raw event works on any CPU: r01c2, cpu/event=0xc2,umask=0x01/"};
     return event;
   }
+  event.must_rise = portable.must_rise;
   event.meaning = row->meaning;
   event.caveat = row->caveat;
   event.document = row->source;
@@ -94,7 +95,7 @@ ResolvedEvent from_kernel(const Request& request, const PortableEvent& portable)
   event.meaning = portable.meaning;
   event.caveat = portable.caveat;
   event.unit = portable.unit;
-  event.always_rises = portable.always_rises;
+  event.must_rise = portable.must_rise;
   event.in_kernel = portable.in_kernel;
   event.event = fmt::format("{} {:#x}", kernel_type_name(portable.kind), portable.config);
   Term term;

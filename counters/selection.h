@@ -22,6 +22,7 @@ struct SelectedEvent {
   ResolvedEvent resolved;
   std::vector<SelectedTerm> terms;  // none: `refusal` says why
   Refusal refusal;
+  std::string zero_note;  // what to say of a count of 0; may be empty
 };
 
 struct Selection {

@@ -105,6 +105,18 @@ TEST(Selection, UserOnlyCountsSaySo) {
   EXPECT_THAT(counts[1].reason, HasSubstr("follows the clock; user mode only"));
 }
 
+TEST(Selection, AZeroOfACounterThatNeverRoseCarriesADoubt) {
+  Selection selection = example();
+  selection.events[1].zero_note = "this PMU may not count it";
+  const auto zero =
+      evaluate_tally(selection, tally_of({{{{1, 1, {1, 1}}}, 1}, {{{1, 1, {0}}}, 1}}));
+  EXPECT_EQ(zero[1].value, 0.0);
+  EXPECT_THAT(zero[1].reason, HasSubstr("may not count it"));
+  const auto some =
+      evaluate_tally(selection, tally_of({{{{1, 1, {1, 1}}}, 1}, {{{1, 1, {5}}}, 1}}));
+  EXPECT_EQ(some[1].reason, "");
+}
+
 TEST(Selection, DroppingAPassRefusesTheEventsThatNeedIt) {
   Selection selection = example();
   selection.drop_last_pass({CountStatus::kDenied, "no descriptors", ""});
