@@ -22,7 +22,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // One rung must not eat the time of the others, nor start when it cannot end.
-constexpr milliseconds kLongestRung{500};
 constexpr milliseconds kShortestRung{80};
 // A smaller loss decides nothing: half of what the verdict's threshold is.
 constexpr double kConfirmedLoss = 1.05;
@@ -242,7 +241,7 @@ class Climb {
     rung.as_found = attempt.as_found;
     RungTask task{attempt.library, {}, attempt.core, peak_isa_};
     if (!options_.cpus.empty()) task.cpus.push_back(options_.cpus.front());
-    const milliseconds allowed = std::min(time_left(), kLongestRung);
+    const milliseconds allowed = std::min(time_left(), options_.longest_rung);
     const auto output = child_output(options_.program, rung_arguments(task),
                                      environment_for(attempt), Clock::now() + allowed);
     if (!output) {

@@ -22,6 +22,8 @@ namespace hwprof::blas {
 
 struct LadderOptions {
   std::chrono::milliseconds budget{2000};  // wall time for all rungs together
+  // A rung that takes longer hangs, or the machine is too busy for it to mean anything.
+  std::chrono::milliseconds longest_rung{500};
   CpuList cpus;                            // rungs run on the first; empty: as we are
   std::string program = "/proc/self/exe";  // that calls run_rung() when told kRungCommand
 };
