@@ -26,7 +26,7 @@ std::string main_help(std::span<const Command> commands) {
       "  hwprof --pin 0 --events flops,llc-miss   the main job on CPU 0\n"
       "  hwprof {0} --help                    its options\n"
       "  hwprof --version\n\n"
-      "Exit codes: 0 done, 1 a check of --require says no, 2 wrong usage or input,\n"
+      "Exit codes: 0 done, 1 a check says no (--require, doctor), 2 wrong usage or input,\n"
       "3 could not be measured, 130 interrupted.\n",
       commands.front().name);
   return text;

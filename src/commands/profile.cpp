@@ -3,12 +3,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "counters/counting.h"
 #include "kernels/registry.h"
@@ -19,6 +16,7 @@
 #include "src/commands/profile_record.h"
 #include "src/commands/progress.h"
 #include "src/measure/agreement.h"
+#include "src/measure/ceilings.h"
 #include "src/measure/statistics.h"
 #include "src/report/output.h"
 #include "src/report/writers.h"
@@ -49,41 +47,6 @@ Result<void> check_variants(const std::vector<std::string>& names) {
   return {};
 }
 
-report::Peak measure_peak(const Machine& machine, ThreadTeam& team) {
-  constexpr int kRounds = 5;
-  constexpr double kSliceSeconds = 0.004;
-  report::Peak peak;
-  peak.threads = static_cast<int>(team.size());
-  std::vector<std::vector<double>> rates(fma_kernels().size());
-  for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-      rates[i].push_back(team_peak_gflops(team, fma_kernels()[i], kSliceSeconds));
-    }
-  }
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    peak.by_isa.emplace_back(fma_kernels()[i].isa, median(rates[i]));
-  }
-  const std::vector<LevelBandwidth> levels = cache_levels(machine, peak.threads);
-  for (const BandwidthResult& result : measure_bandwidth(levels, machine.memory_bytes, team)) {
-    peak.bandwidth.push_back({.level = result.level,
-                              .working_set_bytes = result.working_set_bytes,
-                              .read_gbs = result.read_gbs,
-                              .copy_gbs = result.copy_gbs,
-                              .triad_gbs = result.triad_gbs});
-  }
-  return peak;
-}
-
-// The peak that the rows were held against takes the place of the first look at it.
-void settle_peak(report::Peak& peak, const std::vector<double>& slices) {
-  peak.isa = fastest_fma_kernel().isa;
-  for (auto& [isa, gflops] : peak.by_isa) {
-    if (isa != peak.isa) continue;
-    if (!slices.empty()) gflops = median(slices);
-    peak.f32_gflops = gflops;
-  }
-}
-
 std::vector<PassVariants> pass_specs() {
   std::vector<PassVariants> specs;
   for (const ForwardPassSpec& pass : kForwardPasses) {
@@ -100,24 +63,12 @@ bool some_row_measured(const report::Profile& record) {
                      [](const report::Row& row) { return row.time_ns.has_value(); });
 }
 
-report::TextStyle text_style(bool to_file) {
-  constexpr int kColumns = 100, kLeastColumns = 60;
-  report::TextStyle style{.colour = false, .columns = kColumns};
-  if (to_file || ::isatty(STDOUT_FILENO) != 1) return style;
-  const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set and not empty
-  style.colour = no_colour == nullptr || *no_colour == '\0';
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    style.columns = std::clamp<int>(size.ws_col, kLeastColumns, kColumns);
-  }
-  return style;
-}
-
 Result<void> write_report(const report::Profile& record, const ProfileOptions& options) {
   std::string bytes;
   switch (options.format) {
     case Format::kText:
-      bytes = report::profile_text(record, text_style(!options.output.empty()));
+      bytes = report::profile_text(
+          record, options.output.empty() ? report::stdout_style() : report::TextStyle());
       break;
     case Format::kJson:
       bytes = report::profile_json(record);
