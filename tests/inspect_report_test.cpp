@@ -92,7 +92,7 @@ TEST(DoctorReport, WhatIsToMendStandsFirstWithItsCommand) {
   const std::string text = doctor_text(patient(), {});
   EXPECT_EQ(text.find("1 thing in the way"), 0u);
   EXPECT_LT(text.find("level 4"), text.find("quiet"));
-  EXPECT_THAT(text, HasSubstr("-> sysctl x=1"));
+  EXPECT_THAT(text, HasSubstr("fix: sysctl x=1"));
   Doctor well = patient();
   EXPECT_FALSE(well.clean());
   well.findings.erase(well.findings.begin() + 1);

@@ -38,8 +38,6 @@ bool counts(const DoctorFacts& facts, std::string_view name) {
   return count != nullptr && count->value.has_value();
 }
 
-bool privileged(const DoctorFacts& facts) { return facts.cap_perfmon; }
-
 Finding check_pmu(const DoctorFacts& facts) {
   const PmuInfo& pmu = facts.machine.pmu;
   if (pmu.present()) {
@@ -68,7 +66,8 @@ Finding check_counting(const DoctorFacts& facts) {
     const EventCount* count = tried(facts, name);
     if (count == nullptr || count->value) continue;
     return mend(fmt::format("{} did not count ({})", name, to_string(count->status)), count->reason,
-                "hwprof events " + std::string(name));
+                count->status == CountStatus::kDenied ? "sudo sysctl kernel.perf_event_paranoid=1"
+                                                      : fmt::format("hwprof events {}", name));
   }
   return good("cycles, instructions and branches were tried and count");
 }
@@ -92,7 +91,7 @@ Finding check_paranoid(const DoctorFacts& facts) {
   }
   constexpr int kSelf = 2, kKernel = 1;
   const std::string found = fmt::format("kernel.perf_event_paranoid is {}", *level);
-  if (privileged(facts)) return good(found + ", and this user may count anyway");
+  if (facts.cap_perfmon) return good(found + ", and this user may count anyway");
   if (*level > kSelf) {
     return mend(found, "Ordinary users may not count even their own programs.",
                 "sudo sysctl kernel.perf_event_paranoid=1");
@@ -126,11 +125,13 @@ Finding check_sandbox(const DoctorFacts& facts) {
                                 : fmt::format("a container ({})", facts.container);
   const EventCount* clock = tried(facts, "task-clock");
   const bool level_allows =
-      privileged(facts) || facts.machine.perf_event_paranoid.value_or(kSelf + 1) <= kSelf;
+      facts.cap_perfmon || facts.machine.perf_event_paranoid.value_or(kSelf + 1) <= kSelf;
   if (clock != nullptr && clock->status == CountStatus::kDenied && level_allows) {
-    return mend(where + ": perf_event_open is refused, although the paranoid level allows it",
-                "Nothing can be counted; times still work.",
-                "docker run --cap-add PERFMON --security-opt seccomp=unconfined ...");
+    return mend(
+        where +
+            ": perf_event_open is refused, although the paranoid level or a capability allows it",
+        "Nothing can be counted; times still work.",
+        "docker run --cap-add PERFMON --security-opt seccomp=unconfined ...");
   }
   if (counts(facts, "task-clock")) {
     return good(facts.container.empty() && !filtered ? "no container, no seccomp filter"

@@ -68,7 +68,9 @@ std::string doctor_text(const Doctor& doctor, const TextStyle& style) {
       if (finding.state != section.state) continue;
       page.paragraph(fmt::format("{:<{}}  {}", finding.name, width, finding.finding), 2, hang);
       if (!finding.consequence.empty()) page.paragraph(finding.consequence, hang, hang);
-      if (!finding.remedy.empty()) page.paragraph("-> " + finding.remedy, hang, hang + 3);
+      if (finding.remedy.empty()) continue;
+      const char* label = finding.state == State::kMend ? "fix: " : "try: ";
+      page.paragraph(label + finding.remedy, hang, hang + 5);
     }
   }
   return page.take();

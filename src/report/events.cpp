@@ -48,6 +48,14 @@ std::string what_it_is(const EventLine& line) {
   return text;
 }
 
+// What a count here adds to the caveat: "user mode only".
+std::string without_caveat(const EventLine& line) {
+  std::string_view reason = line.reason;
+  if (reason.starts_with(line.resolved.caveat)) reason.remove_prefix(line.resolved.caveat.size());
+  if (reason.starts_with("; ")) reason.remove_prefix(2);
+  return std::string(reason);
+}
+
 void list(const EventsCore& core, Page& page) {
   page.paragraph(fmt::format("{:<{}}{:<{}}{}", "event", kNameColumns, "status", kStatusColumns,
                              "native event, or why there is none"),
@@ -94,7 +102,7 @@ void explain(const EventLine& line, const Events& events, const EventsCore& core
   if (line.terms.empty()) add("native", event.event);
   add(absent ? "instead" : "caveat",
       failed && line.reason.find(event.caveat) != std::string::npos ? "" : event.caveat);
-  if (!failed && line.reason != event.caveat) add("here", line.reason);
+  if (!failed) add("here", without_caveat(line));
   add("source", event.document.empty()
                     ? event.source
                     : fmt::format("{}, after: {}", event.source, event.document));
