@@ -8,7 +8,6 @@ namespace hwprof {
 namespace {
 
 using report::Complexity;
-using report::ComplexityRow;
 using report::ForwardPass;
 using report::Row;
 
