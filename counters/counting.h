@@ -25,7 +25,7 @@ struct CountingOptions {
 // Raw sums of one piece of work, kept by the caller; evaluate() makes numbers of it.
 struct Tally {
   struct Pass {
-    RawReading sum;  // values in plan order
+    std::vector<RawReading> groups;  // one a group of the pass, summed over threads
     double calls = 0;
   };
   std::vector<Pass> passes;
@@ -44,8 +44,11 @@ class Counting {
   Counting& operator=(Counting&&) noexcept;
   ~Counting();
 
-  [[nodiscard]] std::size_t passes() const;  // 0 when nothing can be counted
-  // Looks for threads born or ended since open(), and counts the new ones too.
+  [[nodiscard]] std::size_t passes() const;   // 0 when nothing can be counted
+  [[nodiscard]] std::size_t threads() const;  // counted directly, not those that they started
+  // Threads that counted threads start are counted by themselves (Linux 5.13); on older kernels
+  // this looks for threads born since open(), and counts them too. An ended thread keeps its sums.
+  // Not between start() and stop().
   Result<void> refresh_threads();
   Result<void> start(std::size_t pass);
   Result<void> stop(std::size_t pass, Tally& tally, double calls);

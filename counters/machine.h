@@ -20,23 +20,23 @@ struct CpuId {
 };
 
 struct CacheLevel {
-  int level = 0;              // 1, 2, 3; data or unified
-  std::uint64_t bytes = 0;    // of one instance
-  unsigned shared_by = 1;     // CPUs that share the instance
+  int level = 0;            // 1, 2, 3; data or unified
+  std::uint64_t bytes = 0;  // of one instance
+  unsigned shared_by = 1;   // CPUs that share the instance
 };
 
 // One core PMU as the kernel exposes it under /sys/bus/event_source/devices. A hybrid machine has
 // one for each kind of core (cpu_core, cpu_atom), each with the CPUs that it covers.
 struct PmuDevice {
   std::string name;
-  std::uint32_t type = 0;        // perf_event_attr.type
-  std::vector<unsigned> cpus;    // empty: all of them
+  std::uint32_t type = 0;      // perf_event_attr.type
+  std::vector<unsigned> cpus;  // empty: all of them
 };
 
 struct PmuInfo {
-  std::vector<PmuDevice> devices;     // core PMUs only; empty: no PMU
-  std::optional<unsigned> counters;   // general counters that one group can hold, found by opening
-  std::string reason;                 // why there is none, or why the number is unknown
+  std::vector<PmuDevice> devices;    // core PMUs only; empty: no PMU
+  std::optional<unsigned> counters;  // general counters that one group can hold, found by opening
+  std::string reason;                // why there is none, or why the number is unknown
 
   [[nodiscard]] bool present() const { return !devices.empty(); }
   // The PMU that covers `cpu`, or nullptr.

@@ -31,6 +31,9 @@ struct RawReading {
 // after - before, member by member. Counters are free-running 64-bit numbers: modulo 2^64.
 RawReading difference(const RawReading& after, const RawReading& before);
 
+// sum += part, member by member, times too.
+void accumulate(const RawReading& part, RawReading& sum);
+
 // running / enabled in [0, 1]; absent when the group was never enabled.
 std::optional<double> coverage(const RawReading& reading);
 
@@ -45,16 +48,18 @@ ScaledCount scale(const RawReading& reading, std::size_t index);
 
 // One requested event, as the report shows it.
 struct EventCount {
-  std::string name;                // as requested
-  std::optional<double> value;     // events a call of the counted work
-  std::optional<double> total;     // over all counted calls
-  double calls = 0;                // how many calls were counted
+  std::string name;             // as requested
+  std::optional<double> value;  // events a call of the counted work
+  std::optional<double> total;  // over all counted calls
+  double calls = 0;             // how many calls were counted
   CountStatus status = CountStatus::kUnsupported;
   std::optional<double> coverage;  // share of the time in which it really counted
   std::string unit;                // "1" for counts, "ns" for clocks
   std::string event;               // the native event it became, with its encoding; may be empty
   std::string source;              // "kernel", "own table", "libpfm4 4.13", "raw"
   std::string reason;              // why there is no value, or what to know about it; may be empty
+  std::string shown_as;            // name to print: not `name` where the event means another thing
+  std::string implausible;         // why a value cannot be right, with the suspect; else empty
 };
 
 }  // namespace hwprof

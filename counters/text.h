@@ -1,0 +1,35 @@
+// Small helpers for the text files of /proc and /sys. Internal to counters/.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hwprof {
+
+// Whole content, absent when it cannot be read. Files of /proc have no size: read to the end.
+std::optional<std::string> read_text_file(const std::filesystem::path& path);
+
+std::string_view trim(std::string_view text);
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::string lower(std::string_view text);
+
+// "a, b, c"
+template <class Words>
+std::string join(const Words& words) {
+  std::string text;
+  for (const auto& word : words) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  }
+  return text;
+}
+
+// "0x1f", "31": the whole text or nothing. Base 16 without prefix where `base` says so.
+std::optional<std::uint64_t> parse_unsigned(std::string_view text, int base = 10);
+std::optional<int> parse_int(std::string_view text);
+
+}  // namespace hwprof
