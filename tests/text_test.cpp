@@ -152,6 +152,18 @@ TEST(Text, EventThatNoRowCountedHasAReasonButNoColumn) {
   EXPECT_THAT(flowing(sample_profile()), HasSubstr("flops: denied; perf_event_paranoid is 3"));
 }
 
+TEST(Text, EventOfAnotherMeaningHasItsOwnName) {
+  EXPECT_EQ(counters_table(sample_profile()).columns[3].title, "branch-misses-all");
+  EXPECT_THAT(flowing(sample_profile()),
+              HasSubstr("branch-misses-all: what branch-misses means on this CPU"));
+}
+
+TEST(Text, CountThatCannotBeRightIsDoubted) {
+  const std::string text = flowing(sample_profile());
+  EXPECT_EQ(occurrences(text, "2.65 G ? (61.7 %)"), 1u);
+  EXPECT_THAT(text, HasSubstr("instructions of conv1d reference: cannot be right (?): 11.2 instr"));
+}
+
 TEST(Text, WithoutAnyCountOnlyTheReasonsAreLeft) {
   Profile profile = sample_profile();
   for (Row& row : profile.rows) {
