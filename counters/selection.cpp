@@ -171,7 +171,7 @@ Result<Selection> select_events(const Machine& machine, unsigned cpu,
   std::vector<ResolvedEvent> resolved;
   for (const std::string& name : names) {
     auto event = resolve(machine, cpu, name);
-    if (!event) return tl::make_unexpected(event.error());
+    if (!event) return error_of(event);
     resolved.push_back(*std::move(event));
   }
   Selection selection;

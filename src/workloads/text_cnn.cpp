@@ -127,11 +127,11 @@ Result<void> TextCnn::State::allocate(std::uint64_t seed) {
     }
     const std::size_t fan_in = k * batch.d_e;
     Result<FloatBuffer> w = uniform(shape.d_c * fan_in, fan_in, random);
-    if (!w) return tl::make_unexpected(w.error());
+    if (!w) return error_of(w);
     Result<FloatBuffer> bias = uniform(shape.d_c, fan_in, random);
-    if (!bias) return tl::make_unexpected(bias.error());
+    if (!bias) return error_of(bias);
     Result<FloatBuffer> h = FloatBuffer::zeros(branch.position_start.back() * shape.d_c);
-    if (!h) return tl::make_unexpected(h.error());
+    if (!h) return error_of(h);
     branch.w = std::move(*w);
     branch.bias = std::move(*bias);
     branch.h = std::move(*h);
@@ -143,7 +143,7 @@ Result<void> TextCnn::State::allocate(std::uint64_t seed) {
         std::tuple{&a, shape.l * inputs, inputs}, std::tuple{&c, shape.l, inputs}}) {
     Result<FloatBuffer> made =
         fan_in == 0 ? FloatBuffer::zeros(count) : uniform(count, fan_in, random);
-    if (!made) return tl::make_unexpected(made.error());
+    if (!made) return error_of(made);
     *buffer = std::move(*made);
   }
   double multiply_adds_per_row = 0;
@@ -159,7 +159,7 @@ template <class V, class S>
 Result<const float*> TextCnn::State::pack(const V& variant, const S& layer, const float* weights) {
   if (variant.pack == nullptr) return nullptr;
   Result<FloatBuffer> buffer = FloatBuffer::zeros(variant.packed_floats(layer));
-  if (!buffer) return tl::make_unexpected(buffer.error());
+  if (!buffer) return error_of(buffer);
   variant.pack(layer, weights, buffer->data());
   packed.push_back(std::move(*buffer));
   return packed.back().data();
@@ -171,7 +171,7 @@ Result<void> TextCnn::State::fill_activations() {
   for (std::size_t index = 0; index < branches.size(); ++index) {
     Conv1dCall call = conv1d_call(branches[index]);
     Result<FloatBuffer> weights = FloatBuffer::zeros(conv1d_simd_packed_floats(call.shape));
-    if (!weights) return tl::make_unexpected(weights.error());
+    if (!weights) return error_of(weights);
     conv1d_simd_pack(call.shape, call.w, weights->data());
     call.packed = weights->data();
     conv1d_simd(call);
@@ -206,7 +206,7 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
     }
   }
   Result<FloatBuffer> memory = FloatBuffer::zeros(scratch_floats);
-  if (!memory) return tl::make_unexpected(memory.error());
+  if (!memory) return error_of(memory);
   scratch = std::move(*memory);
 
   for (Branch& branch : branches) {
@@ -232,7 +232,7 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
       }
       Conv1dCall call = conv1d_call(branch);
       const Result<const float*> weights = pack(variant, branch.shape, call.w);
-      if (!weights) return tl::make_unexpected(weights.error());
+      if (!weights) return error_of(weights);
       call.packed = *weights;
       call.scratch = scratch.data();
       task.run = [call, run = variant.run] { run(call); };
@@ -295,7 +295,7 @@ Result<void> TextCnn::State::add_linear(const std::vector<std::string>& only,
     }
     LinearCall call = linear_call();
     const Result<const float*> weights = pack(variant, layer, call.a);
-    if (!weights) return tl::make_unexpected(weights.error());
+    if (!weights) return error_of(weights);
     call.packed = *weights;
     task.run = [call, run = variant.run] { run(call); };
     task.check = [this, call, run = task.run] {
@@ -325,14 +325,14 @@ Result<TextCnn> TextCnn::create(const Batch& batch, const TextCnnShape& shape,
                                 std::uint64_t seed) {
   auto state =
       std::unique_ptr<State>(new State{.batch = batch, .blas = blas, .team = team, .shape = shape});
-  if (auto done = state->allocate(seed); !done) return tl::make_unexpected(done.error());
-  if (auto done = state->fill_activations(); !done) return tl::make_unexpected(done.error());
+  if (auto done = state->allocate(seed); !done) return error_of(done);
+  if (auto done = state->fill_activations(); !done) return error_of(done);
   if (auto done = state->add_conv1d(only, no_blas_reason); !done) {
-    return tl::make_unexpected(done.error());
+    return error_of(done);
   }
   state->add_maxpool(only);
   if (auto done = state->add_linear(only, no_blas_reason); !done) {
-    return tl::make_unexpected(done.error());
+    return error_of(done);
   }
   return TextCnn(std::move(state));
 }
