@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/conv1d.h"
+#include "kernels/conv1d_maxpool.h"
 #include "kernels/linear.h"
 #include "kernels/maxpool.h"
 
@@ -18,9 +19,10 @@ struct Expected {
   std::vector<double> value, magnitude;
 };
 
-Expected conv1d_expected(const Conv1dCall& call, std::size_t document);    // [positions, d_c]
-Expected maxpool_expected(const MaxpoolCall& call, std::size_t document);  // [d_c]
-Expected linear_expected(const LinearCall& call, std::size_t document);    // [outputs]
+Expected conv1d_expected(const Conv1dCall& call, std::size_t document);  // [positions, d_c]
+Expected conv1d_maxpool_expected(const Conv1dMaxpoolCall& call, std::size_t document);  // [d_c]
+Expected maxpool_expected(const MaxpoolCall& call, std::size_t document);               // [d_c]
+Expected linear_expected(const LinearCall& call, std::size_t document);                 // [outputs]
 
 // Largest |got - value| / magnitude. Infinite when one side is NaN and the other is not.
 double max_relative_error(const Expected& expected, const float* got);

@@ -28,6 +28,17 @@ Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents)
           .cost_units = inputs};
 }
 
+Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
+                         std::size_t positions, std::size_t documents) {
+  const Cost conv1d = conv1d_cost(k, d_e, d_c, rows, positions);
+  const Cost maxpool = maxpool_cost(d_c, positions, documents);
+  const double feature_map_bytes = kFloatBytes * real(d_c) * real(positions);
+  return {.flops = conv1d.flops,
+          .comparisons = conv1d.comparisons + maxpool.comparisons,
+          .bytes = conv1d.bytes + maxpool.bytes - 2 * feature_map_bytes,
+          .cost_units = conv1d.cost_units + maxpool.cost_units};
+}
+
 Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
                  std::size_t weight_passes) {
   const double multiply_adds = real(inputs) * real(outputs) * real(documents);

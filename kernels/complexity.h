@@ -21,6 +21,9 @@ struct Cost {
 // `rows` embedded words in, `positions` = sum over documents of (n - k + 1) out.
 Cost conv1d_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
                  std::size_t positions);
+// conv1d and max pooling in one pass: both costs, without the feature map's way to memory and back.
+Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
+                         std::size_t positions, std::size_t documents);
 // `positions` rows of d_c in, `documents` rows of d_c out.
 Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents);
 // [documents, inputs] x [outputs, inputs]^T + bias. When a variant multiplies one document at a

@@ -18,6 +18,14 @@ constexpr Conv1dVariant kConv1d[] = {
     {.name = "blas-shifted", .run = conv1d_blas_shifted, .needs_blas = true},
 };
 
+constexpr Conv1dMaxpoolVariant kConv1dMaxpool[] = {
+    {.name = kReferenceName, .run = conv1d_maxpool_reference},
+    {.name = "fused",
+     .run = conv1d_maxpool_fused,
+     .packed_floats = conv1d_simd_packed_floats,
+     .pack = conv1d_simd_pack},
+};
+
 constexpr MaxpoolVariant kMaxpool[] = {
     {.name = kReferenceName, .run = maxpool_reference},
     {.name = "simd", .run = maxpool_simd},
@@ -36,6 +44,7 @@ constexpr LinearVariant kLinear[] = {
 }  // namespace
 
 std::span<const Conv1dVariant> conv1d_variants() { return kConv1d; }
+std::span<const Conv1dMaxpoolVariant> conv1d_maxpool_variants() { return kConv1dMaxpool; }
 std::span<const MaxpoolVariant> maxpool_variants() { return kMaxpool; }
 std::span<const LinearVariant> linear_variants() { return kLinear; }
 
@@ -49,6 +58,7 @@ std::vector<std::string_view> variant_names() {
     }
   };
   add(kConv1d);
+  add(kConv1dMaxpool);
   add(kMaxpool);
   add(kLinear);
   return names;

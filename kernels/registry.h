@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/conv1d.h"
+#include "kernels/conv1d_maxpool.h"
 #include "kernels/linear.h"
 #include "kernels/maxpool.h"
 
@@ -27,10 +28,12 @@ struct Variant {
 
 struct NoWeights {};
 using Conv1dVariant = Variant<Conv1dCall, Conv1dShape>;
+using Conv1dMaxpoolVariant = Variant<Conv1dMaxpoolCall, Conv1dShape>;
 using MaxpoolVariant = Variant<MaxpoolCall, NoWeights>;
 using LinearVariant = Variant<LinearCall, LinearShape>;
 
 std::span<const Conv1dVariant> conv1d_variants();
+std::span<const Conv1dMaxpoolVariant> conv1d_maxpool_variants();
 std::span<const MaxpoolVariant> maxpool_variants();
 std::span<const LinearVariant> linear_variants();
 

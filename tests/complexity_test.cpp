@@ -22,6 +22,15 @@ TEST(Complexity, PoolingIsComparisonsAndNeverFlop) {
   EXPECT_EQ(cost.bytes, 4.0 * (128 * 123 + 128));
 }
 
+TEST(Complexity, FusingKeepsTheWorkAndDropsTheFeatureMap) {
+  const Cost conv1d = conv1d_cost(2, 300, 128, 124, 123), maxpool = maxpool_cost(128, 123, 1);
+  const Cost fused = conv1d_maxpool_cost(2, 300, 128, 124, 123, 1);
+  EXPECT_EQ(fused.flops, conv1d.flops);
+  EXPECT_EQ(fused.comparisons, conv1d.comparisons + maxpool.comparisons);
+  EXPECT_EQ(fused.cost_units, conv1d.cost_units + maxpool.cost_units);
+  EXPECT_EQ(fused.bytes, 4.0 * (124 * 300 + 2 * 300 * 128 + 128 + 128));
+}
+
 TEST(Complexity, LinearReadsTheWeightsOnceAPass) {
   const Cost batch = linear_cost(128, 103, 64, 1), one_by_one = linear_cost(128, 103, 64, 64);
   EXPECT_EQ(batch.flops, 64.0 * (2 * 128 * 103 + 103));
