@@ -51,4 +51,63 @@ Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
           .cost_units = multiply_adds};
 }
 
+Cost conv2d_cost(const Conv2dShape& shape, std::size_t images) {
+  const double outputs = real(images) * real(shape.out_pixels()) * real(shape.c_out);
+  const double inputs = real(images) * real(shape.height) * real(shape.width) * real(shape.c_in);
+  const double multiply_adds = outputs * real(shape.depth());
+  const double weights = real(shape.depth()) * real(shape.c_out);
+  return {.flops = 2 * multiply_adds,
+          .comparisons = 0,
+          .bytes = kFloatBytes * (inputs + weights + outputs),
+          .cost_units = multiply_adds};
+}
+
+Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool addend, bool relu) {
+  Cost cost = conv2d_cost(shape, images);
+  const double outputs = real(images) * real(shape.out_pixels()) * real(shape.c_out);
+  cost.flops += outputs + (addend ? outputs : 0);
+  cost.comparisons = relu ? outputs : 0;
+  cost.bytes += kFloatBytes * (real(shape.c_out) + (addend ? outputs : 0));
+  return cost;
+}
+
+Cost batchnorm_cost(std::size_t pixels, std::size_t channels) {
+  const double count = real(pixels) * real(channels);
+  return {.flops = 2 * count,
+          .comparisons = 0,
+          .bytes = kFloatBytes * (2 * count + 4 * real(channels)),
+          .cost_units = count};
+}
+
+Cost relu_cost(std::size_t count) {
+  return {.flops = 0,
+          .comparisons = real(count),
+          .bytes = kFloatBytes * 2 * real(count),
+          .cost_units = real(count)};
+}
+
+Cost add_cost(std::size_t count) {
+  return {.flops = real(count),
+          .comparisons = 0,
+          .bytes = kFloatBytes * 3 * real(count),
+          .cost_units = real(count)};
+}
+
+Cost average_pool_cost(std::size_t images, std::size_t pixels, std::size_t channels) {
+  const double inputs = real(images) * real(pixels) * real(channels);
+  const double outputs = real(images) * real(channels);
+  return {.flops = inputs + outputs,
+          .comparisons = 0,
+          .bytes = kFloatBytes * (inputs + outputs),
+          .cost_units = inputs};
+}
+
+Cost softmax_cost(std::size_t rows, std::size_t columns) {
+  const double count = real(rows) * real(columns);
+  return {.flops = 4 * count,
+          .comparisons = count,
+          .bytes = kFloatBytes * 2 * count,
+          .cost_units = count};
+}
+
 }  // namespace hwprof

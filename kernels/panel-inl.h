@@ -40,12 +40,14 @@ using Vec = hn::Vec<Tag>;
 // latency of FMA on its own: 4 cycles x 2 pipes on current x86-64, x 4 pipes on wide Arm cores.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 constexpr std::size_t kRows[] = {0, 16, 13};
+constexpr std::size_t kPairRows = 6;  // of a block of two panels side by side
 constexpr std::size_t kDotRows = 5;
 #elif HWY_TARGET == HWY_NEON
 constexpr std::size_t kRows[] = {0, 16, 12};
-constexpr std::size_t kDotRows = 5;
+constexpr std::size_t kPairRows = 6;
 #else
 constexpr std::size_t kRows[] = {0, 12, 6};
+constexpr std::size_t kPairRows = 2;
 constexpr std::size_t kDotRows = 2;
 #endif
 constexpr std::size_t kPanelVectors = 2;
@@ -95,12 +97,12 @@ struct Layout {
 };
 
 // The rows that a product reads: row r is `segments` pieces of `depth` floats, piece s at
-// x + r row_stride + s x_step; its weights begin weight_step deeper in the panel each time.
+// x + r row_stride + s x_step; its weights begin first_weight + s weight_step deep in the panel.
 // Convolution in one dimension and linear layer: one piece.
 struct Rows {
   const float* x;
   std::size_t row_stride, depth;
-  std::size_t segments = 1, x_step = 0, weight_step = 0;
+  std::size_t segments = 1, x_step = 0, first_weight = 0, weight_step = 0;
 };
 
 // One or more panels side by side, `stride` floats apart, and what will be read after them.
@@ -177,9 +179,10 @@ HWY_INLINE void block(const Rows& rows, std::size_t first, const Panels& panels,
     for (std::size_t r = 0; r < kBlock; ++r) sum[r][v] = start;
   }
   for (std::size_t s = 0; s < rows.segments; ++s) {
-    accumulate<kBlock, kVectors, kPanels>(rows, rows.x + first * rows.row_stride + s * rows.x_step,
-                                          panels.weights + s * rows.weight_step * kVectors * kLanes,
-                                          panels, ahead, ahead_bytes, sum);
+    accumulate<kBlock, kVectors, kPanels>(
+        rows, rows.x + first * rows.row_stride + s * rows.x_step,
+        panels.weights + (rows.first_weight + s * rows.weight_step) * kVectors * kLanes, panels,
+        ahead, ahead_bytes, sum);
   }
   sink.take(tag, first, 0, sum);
 }

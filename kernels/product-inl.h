@@ -222,6 +222,22 @@ HWY_NOINLINE void all_dots(std::size_t count, const Rows& rows, const Layout& la
 }
 #endif  // HWPROF_HAS_DOTS
 
+// `count` rows times `panels_taken` full panels side by side: more than two for one row only.
+template <class Sink>
+HWY_INLINE void full_panels(std::size_t count, const Rows& rows, std::size_t panels_taken,
+                            const Panels& panels, Sink& sink) {
+  switch (panels_taken) {
+    case 4:
+      return all_rows<1, kPanelVectors, 4>(count, rows, panels, sink);
+    case 3:
+      return all_rows<1, kPanelVectors, 3>(count, rows, panels, sink);
+    case 2:
+      return all_rows<kPairRows, kPanelVectors, 2>(count, rows, panels, sink);
+    default:
+      return all_rows<kRows[kPanelVectors], kPanelVectors, 1>(count, rows, panels, sink);
+  }
+}
+
 // Parts first_part .. last_part of the product of `count` rows with the packed weights, each
 // announced to the sink. Few rows take several panels at once: one row and one panel would be two
 // chains of sums, where the latency of FMA wants eight.
@@ -230,38 +246,34 @@ HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layo
                          const float* packed, const float* bias, std::size_t first_part,
                          std::size_t last_part, Sink& sink) {
   const std::size_t panel_floats = kPanelColumns * layout.depth;
-  HWY_ALIGN float padded[kMaxColumns];
-  const auto begin = [&](std::size_t column, std::size_t columns) {
-    for (std::size_t j = 0; j < kMaxColumns; ++j) padded[j] = j < columns ? bias[column + j] : 0;
-    sink.begin(column, columns);
+  // The bias of columns that do not fill their vectors.
+  HWY_ALIGN float padded[kPanelColumns];
+  const auto pad = [&](std::size_t column, std::size_t columns) {
+    for (std::size_t j = 0; j < kPanelColumns; ++j) padded[j] = j < columns ? bias[column + j] : 0;
   };
   for (std::size_t part = first_part; part < last_part;) {
     if (part < layout.full) {
       const std::size_t left = HWY_MIN(last_part, layout.full) - part;
-      const std::size_t wide = count == 1 ? kMaxPanels : count <= 3 ? 2 : 1;
-      const std::size_t taken = left < wide ? 1 : wide;
+      const std::size_t wide = count == 1 ? kMaxPanels : count <= kPairRows ? 2 : 1;
+      const std::size_t taken = HWY_MIN(left, wide);
       const float* weights = packed + part * panel_floats;
       // After the last panel comes the first one again, for the next document.
       const bool last = part + taken == last_part;
       const Panels panels{
           .weights = weights,
           .stride = panel_floats,
-          .bias = padded,
+          .bias = bias + part * kPanelColumns,
           .ahead = last ? packed + first_part * panel_floats : weights + panel_floats,
           .ahead_floats = panel_floats};
-      begin(part * kPanelColumns, taken * kPanelColumns);
-      if (taken == 4) {
-        all_rows<1, kPanelVectors, 4>(count, rows, panels, sink);
-      } else if (taken == 2) {
-        all_rows<3, kPanelVectors, 2>(count, rows, panels, sink);
-      } else {
-        all_rows<kRows[kPanelVectors], kPanelVectors, 1>(count, rows, panels, sink);
-      }
+      sink.begin(part * kPanelColumns, taken * kPanelColumns);
+      full_panels(count, rows, taken, panels, sink);
       part += taken;
     } else if (part == layout.full && layout.rest_vectors != 0) {
       const Panels panels{
           .weights = packed + layout.rest_offset(), .bias = padded, .ahead = packed};
-      begin(layout.rest_column(), layout.dot_column() - layout.rest_column());
+      const std::size_t columns = layout.dot_column() - layout.rest_column();
+      pad(layout.rest_column(), columns);
+      sink.begin(layout.rest_column(), columns);
       if (layout.rest_vectors == 1) {
         all_rows<kRows[1], 1, 1>(count, rows, panels, sink);
       } else {
@@ -270,7 +282,8 @@ HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layo
       ++part;
     } else {
 #if HWPROF_HAS_DOTS
-      begin(layout.dot_column(), layout.dot_columns);
+      pad(layout.dot_column(), layout.dot_columns);
+      sink.begin(layout.dot_column(), layout.dot_columns);
       all_dots(count, rows, layout, packed + layout.dot_offset(), padded, sink);
 #endif
       sink.end();

@@ -40,6 +40,27 @@ TEST(Complexity, LinearReadsTheWeightsOnceAPass) {
   EXPECT_EQ(one_by_one.bytes - batch.bytes, 4.0 * 63 * 103 * 129);
 }
 
+// ResNet20's second group begins with 16 -> 32 channels at stride 2 on 32 x 32 pixels.
+TEST(Complexity, Conv2dCountsEveryTapOfEveryOutputPixel) {
+  const Conv2dShape shape{32, 32, 16, 32, 3, 2};
+  const Cost cost = conv2d_cost(shape, 1);
+  EXPECT_EQ(cost.flops, 2.0 * 16 * 16 * 32 * 9 * 16);
+  EXPECT_EQ(cost.bytes, 4.0 * (32 * 32 * 16 + 9 * 16 * 32 + 16 * 16 * 32));
+  const Cost fused = conv2d_bn_relu_cost(shape, 1, true, true);
+  EXPECT_EQ(fused.flops - cost.flops, 2.0 * 16 * 16 * 32);
+  EXPECT_EQ(fused.comparisons, 16.0 * 16 * 32);
+  EXPECT_EQ(fused.bytes - cost.bytes, 4.0 * (32 + 16 * 16 * 32));
+}
+
+TEST(Complexity, TheLayersAroundTheConvolutions) {
+  EXPECT_EQ(batchnorm_cost(64, 16).flops, 2.0 * 64 * 16);
+  EXPECT_EQ(relu_cost(100).comparisons, 100);
+  EXPECT_EQ(relu_cost(100).flops, 0);
+  EXPECT_EQ(add_cost(100).bytes, 1200);
+  EXPECT_EQ(average_pool_cost(1, 64, 64).flops, 64.0 * 64 + 64);
+  EXPECT_EQ(softmax_cost(2, 10).comparisons, 20);
+}
+
 TEST(Complexity, HugeShapesDoNotOverflow) {
   EXPECT_GT(conv1d_cost(1000, 100000, 100000, 1000000, 1000000).flops, 1e19);
 }
