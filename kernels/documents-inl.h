@@ -35,8 +35,8 @@ HWY_INLINE void convolve_share(const Call& call, std::size_t thread, std::size_t
     const std::size_t first = first_from(begin), last = first_from(end);
     if (first < last) {
       auto sink = sink_of(b);
-      multiply(count, Rows{.x = call.document(b), .row_stride = d_e, .depth = k * d_e}, layout,
-               call.packed, call.bias, first, last, sink);
+      multiply<true>(count, Rows{.x = call.document(b), .row_stride = d_e, .depth = k * d_e},
+                     layout, call.packed, call.bias, first, last, sink);
     }
     before += count * parts;
   }

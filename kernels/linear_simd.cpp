@@ -25,8 +25,9 @@ void linear_share(const LinearCall& call, std::size_t thread, std::size_t thread
       by_documents ? all(layout.parts()) : share_of(layout.parts(), thread, threads);
   if (first == last || part == last_part) return;
   StoreSink sink(call.z + first * outputs, nullptr, outputs, false);
-  multiply(last - first, Rows{.x = call.g + first * inputs, .row_stride = inputs, .depth = inputs},
-           layout, call.packed, call.c, part, last_part, sink);
+  multiply<true>(last - first,
+                 Rows{.x = call.g + first * inputs, .row_stride = inputs, .depth = inputs}, layout,
+                 call.packed, call.c, part, last_part, sink);
 }
 
 }  // namespace HWY_NAMESPACE

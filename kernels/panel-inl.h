@@ -50,6 +50,7 @@ constexpr std::size_t kRows[] = {0, 12, 6};
 constexpr std::size_t kPairRows = 2;
 constexpr std::size_t kDotRows = 2;
 #endif
+constexpr std::size_t kChains = 8;  // latency of FMA x pipes of current x86-64
 constexpr std::size_t kPanelVectors = 2;
 constexpr std::size_t kLanes = hn::MaxLanes(Tag());  // no target with vectors of unknown size
 constexpr std::size_t kPanelColumns = kPanelVectors * kLanes;
@@ -114,9 +115,36 @@ struct Panels {
   std::size_t ahead_floats = 0;
 };
 
-// Keeps GCC from turning kStep rows a pointer into one pointer a row: 13 pointers, the counter and
-// the prefetches do not fit 16 registers, and reloading them cost a slot an iteration.
+// Keeps GCC from turning kPointerRows rows a pointer into one pointer a row: 13 pointers, the
+// counter and the prefetches do not fit 16 registers, and reloading them cost a slot an iteration.
+constexpr std::size_t kPointerRows = 3;
 HWY_INLINE void opaque(const float*& pointer) { asm volatile("" : "+r"(pointer)); }
+
+// One step of the depth: kBlock floats of x, kPointerRows rows a pointer, and a vector of each
+// column.
+template <std::size_t kBlock, std::size_t kVectors, std::size_t kPanels, std::size_t kPointers>
+HWY_INLINE void step(const float* (&row)[kPointers], std::size_t row_stride,
+                     const float* HWY_RESTRICT& weights, std::size_t panel_stride,
+                     Vec (&sum)[kBlock][kPanels * kVectors]) {
+  const Tag tag;
+  Vec w[kPanels * kVectors];
+  for (std::size_t p = 0; p < kPanels; ++p) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      w[p * kVectors + v] = hn::LoadU(tag, weights + p * panel_stride + v * kLanes);
+    }
+  }
+  weights += kVectors * kLanes;
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    const Vec value = hn::Set(tag, row[r / kPointerRows][r % kPointerRows * row_stride]);
+    for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
+      sum[r][v] = hn::MulAdd(value, w[v], sum[r][v]);
+    }
+  }
+  for (std::size_t q = 0; q < kPointers; ++q) {
+    ++row[q];
+    opaque(row[q]);
+  }
+}
 
 // sum[r][p kVectors + v] += row r times vector v of panel p.
 //
@@ -125,51 +153,55 @@ HWY_INLINE void opaque(const float*& pointer) { asm volatile("" : "+r"(pointer))
 // k = 8, weights larger than the L2 cache: 0.945 -> 0.975). Spread over all steps, since bursts
 // every 16 to 64 steps reached 0.96. Tried without gain: prefetching this panel's own weights 256
 // or 512 floats ahead (they are one stream), unrolling by 2 and 4 (AVX2: 0.96, 0.95).
-template <std::size_t kBlock, std::size_t kVectors, std::size_t kPanels>
+// What stays in the L1 and L2 caches (images, one row) does without.
+template <bool kPrefetch, std::size_t kBlock, std::size_t kVectors, std::size_t kPanels>
 HWY_INLINE void accumulate(const Rows& rows, const float* HWY_RESTRICT x,
                            const float* HWY_RESTRICT weights, const Panels& panels,
                            const float* ahead, std::size_t ahead_bytes,
                            Vec (&sum)[kBlock][kPanels * kVectors]) {
-  const Tag tag;
   const std::size_t row_stride = rows.row_stride;
-  constexpr std::size_t kStep = 3, kPointers = (kBlock + kStep - 1) / kStep;
+  constexpr std::size_t kPointers = (kBlock + kPointerRows - 1) / kPointerRows;
   const float* row[kPointers];
-  for (std::size_t q = 0; q < kPointers; ++q) row[q] = x + q * kStep * row_stride;
-  const char* next_rows = reinterpret_cast<const char*>(x + kBlock * row_stride);
-  const std::size_t rows_step = kBlock * row_stride * sizeof(float) / rows.depth + 1;
-  const char* next_weights = reinterpret_cast<const char*>(ahead);
-  const std::size_t weights_step = ahead_bytes / rows.depth + 1;
+  for (std::size_t q = 0; q < kPointers; ++q) row[q] = x + q * kPointerRows * row_stride;
   const float* const end = x + rows.depth;
-  while (row[0] != end) {
-    if constexpr (kPanels == 1) {
-      hwy::Prefetch(next_rows);
-      next_rows += rows_step;
-      hwy::Prefetch(next_weights);
-      next_weights += weights_step;
+  if constexpr (kBlock * kVectors * kPanels < kChains) {
+    // Too few sums to hide the latency of FMA: odd steps get sums of their own.
+    Vec odd[kBlock][kPanels * kVectors];
+    for (auto& sums : odd) {
+      for (Vec& value : sums) value = hn::Zero(Tag());
     }
-    Vec w[kPanels * kVectors];
-    for (std::size_t p = 0; p < kPanels; ++p) {
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        w[p * kVectors + v] = hn::LoadU(tag, weights + p * panels.stride + v * kLanes);
-      }
+    if (rows.depth % 2 != 0) {
+      step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, sum);
     }
-    weights += kVectors * kLanes;
+    while (row[0] != end) {
+      step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, sum);
+      step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, odd);
+    }
     for (std::size_t r = 0; r < kBlock; ++r) {
-      const Vec value = hn::Set(tag, row[r / kStep][r % kStep * row_stride]);
       for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
-        sum[r][v] = hn::MulAdd(value, w[v], sum[r][v]);
+        sum[r][v] = hn::Add(sum[r][v], odd[r][v]);
       }
     }
-    for (std::size_t q = 0; q < kPointers; ++q) {
-      ++row[q];
-      opaque(row[q]);
+  } else {
+    const char* next_rows = reinterpret_cast<const char*>(x + kBlock * row_stride);
+    const std::size_t rows_step = kBlock * row_stride * sizeof(float) / rows.depth + 1;
+    const char* next_weights = reinterpret_cast<const char*>(ahead);
+    const std::size_t weights_step = ahead_bytes / rows.depth + 1;
+    while (row[0] != end) {
+      if constexpr (kPrefetch) {
+        hwy::Prefetch(next_rows);
+        next_rows += rows_step;
+        hwy::Prefetch(next_weights);
+        next_weights += weights_step;
+      }
+      step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, sum);
     }
   }
 }
 
 // Rows first .. first + kBlock of the product, times kPanels panels of kVectors, given to the
 // sink: sink.take(tag, first row, column, sums).
-template <std::size_t kBlock, std::size_t kVectors, std::size_t kPanels, class Sink>
+template <bool kPrefetch, std::size_t kBlock, std::size_t kVectors, std::size_t kPanels, class Sink>
 HWY_INLINE void block(const Rows& rows, std::size_t first, const Panels& panels, const float* ahead,
                       std::size_t ahead_bytes, Sink& sink) {
   const Tag tag;
@@ -179,7 +211,7 @@ HWY_INLINE void block(const Rows& rows, std::size_t first, const Panels& panels,
     for (std::size_t r = 0; r < kBlock; ++r) sum[r][v] = start;
   }
   for (std::size_t s = 0; s < rows.segments; ++s) {
-    accumulate<kBlock, kVectors, kPanels>(
+    accumulate<kPrefetch, kBlock, kVectors, kPanels>(
         rows, rows.x + first * rows.row_stride + s * rows.x_step,
         panels.weights + (rows.first_weight + s * rows.weight_step) * kVectors * kLanes, panels,
         ahead, ahead_bytes, sum);
@@ -188,26 +220,28 @@ HWY_INLINE void block(const Rows& rows, std::size_t first, const Panels& panels,
 }
 
 // The block of `count` <= kBlock rows, known only at run time.
-template <std::size_t kBlock, std::size_t kVectors, std::size_t kPanels, class... Args>
+template <bool kPrefetch, std::size_t kBlock, std::size_t kVectors, std::size_t kPanels,
+          class... Args>
 HWY_INLINE void block_of(std::size_t count, Args&&... args) {
   if constexpr (kBlock > 0) {
     if (count == kBlock) {
-      block<kBlock, kVectors, kPanels>(args...);
+      block<kPrefetch, kBlock, kVectors, kPanels>(args...);
     } else {
-      block_of<kBlock - 1, kVectors, kPanels>(count, args...);
+      block_of<kPrefetch, kBlock - 1, kVectors, kPanels>(count, args...);
     }
   }
 }
 
 // All rows, in equal blocks of at most kMaxRows.
-template <std::size_t kMaxRows, std::size_t kVectors, std::size_t kPanels, class Sink>
+template <bool kPrefetch, std::size_t kMaxRows, std::size_t kVectors, std::size_t kPanels,
+          class Sink>
 HWY_NOINLINE void all_rows(std::size_t count, const Rows& rows, const Panels& panels, Sink& sink) {
   const std::size_t blocks = (count + kMaxRows - 1) / kMaxRows;
   const std::size_t share = panels.ahead_floats / blocks;
   for (std::size_t q = 0; q < blocks; ++q) {
     const auto [first, end] = share_of(count, q, blocks);
-    block_of<kMaxRows, kVectors, kPanels>(end - first, rows, first, panels,
-                                          panels.ahead + q * share, share * sizeof(float), sink);
+    block_of<kPrefetch, kMaxRows, kVectors, kPanels>(
+        end - first, rows, first, panels, panels.ahead + q * share, share * sizeof(float), sink);
   }
 }
 

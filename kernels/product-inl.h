@@ -223,25 +223,26 @@ HWY_NOINLINE void all_dots(std::size_t count, const Rows& rows, const Layout& la
 #endif  // HWPROF_HAS_DOTS
 
 // `count` rows times `panels_taken` full panels side by side: more than two for one row only.
-template <class Sink>
+template <bool kPrefetch, class Sink>
 HWY_INLINE void full_panels(std::size_t count, const Rows& rows, std::size_t panels_taken,
                             const Panels& panels, Sink& sink) {
   switch (panels_taken) {
     case 4:
-      return all_rows<1, kPanelVectors, 4>(count, rows, panels, sink);
+      return all_rows<false, 1, kPanelVectors, 4>(count, rows, panels, sink);
     case 3:
-      return all_rows<1, kPanelVectors, 3>(count, rows, panels, sink);
+      return all_rows<false, 1, kPanelVectors, 3>(count, rows, panels, sink);
     case 2:
-      return all_rows<kPairRows, kPanelVectors, 2>(count, rows, panels, sink);
+      return all_rows<false, kPairRows, kPanelVectors, 2>(count, rows, panels, sink);
     default:
-      return all_rows<kRows[kPanelVectors], kPanelVectors, 1>(count, rows, panels, sink);
+      return all_rows<kPrefetch, kRows[kPanelVectors], kPanelVectors, 1>(count, rows, panels, sink);
   }
 }
 
 // Parts first_part .. last_part of the product of `count` rows with the packed weights, each
-// announced to the sink. Few rows take several panels at once: one row and one panel would be two
-// chains of sums, where the latency of FMA wants eight.
-template <class Sink>
+// announced to the sink. kPrefetch: rows and weights stream from beyond the L2 cache. Few rows take
+// several panels at once: one row and one panel would be two chains of sums, where the latency of
+// FMA wants eight.
+template <bool kPrefetch, class Sink>
 HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layout,
                          const float* packed, const float* bias, std::size_t first_part,
                          std::size_t last_part, Sink& sink) {
@@ -266,7 +267,7 @@ HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layo
           .ahead = last ? packed + first_part * panel_floats : weights + panel_floats,
           .ahead_floats = panel_floats};
       sink.begin(part * kPanelColumns, taken * kPanelColumns);
-      full_panels(count, rows, taken, panels, sink);
+      full_panels<kPrefetch>(count, rows, taken, panels, sink);
       part += taken;
     } else if (part == layout.full && layout.rest_vectors != 0) {
       const Panels panels{
@@ -275,9 +276,9 @@ HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layo
       pad(layout.rest_column(), columns);
       sink.begin(layout.rest_column(), columns);
       if (layout.rest_vectors == 1) {
-        all_rows<kRows[1], 1, 1>(count, rows, panels, sink);
+        all_rows<kPrefetch, kRows[1], 1, 1>(count, rows, panels, sink);
       } else {
-        all_rows<kRows[2], 2, 1>(count, rows, panels, sink);
+        all_rows<kPrefetch, kRows[2], 2, 1>(count, rows, panels, sink);
       }
       ++part;
     } else {

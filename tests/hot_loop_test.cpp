@@ -96,8 +96,8 @@ TEST_P(HotLoop, KeepsAllSumsInRegisters) {
     GTEST_SKIP() << "needs objdump (apt install binutils)";
   }
   const Block& block = GetParam();
-  const std::string name = std::string(block.space) + "::all_rows<" + std::to_string(block.rows) +
-                           "ul, " + std::to_string(block.vectors) +
+  const std::string name = std::string(block.space) + "::all_rows<true, " +
+                           std::to_string(block.rows) + "ul, " + std::to_string(block.vectors) +
                            "ul, 1ul, hwprof::" + block.space + "::MaxSink>";
   std::size_t found = 0;
   for (const std::vector<Instruction>& function : disassemble(name)) {
