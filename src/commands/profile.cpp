@@ -86,12 +86,7 @@ void settle_peak(report::Peak& peak, const std::vector<double>& slices) {
 
 std::vector<PassVariants> pass_specs() {
   std::vector<PassVariants> specs;
-  for (const ForwardPassSpec& pass : kForwardPasses) {
-    PassVariants& spec = specs.emplace_back(PassVariants{std::string(pass.name), {}});
-    for (const std::string_view op : kTextCnnOps) {
-      spec.variants.emplace_back(std::string(op), std::string(pass.variant_of(op)));
-    }
-  }
+  for (const ForwardPassSpec& pass : text_cnn_passes()) specs.push_back({pass.name, pass.layers});
   return specs;
 }
 
