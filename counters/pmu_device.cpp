@@ -81,8 +81,6 @@ std::vector<PmuDevice> read_core_pmus(const fs::path& devices) {
   return pmus;
 }
 
-std::vector<std::string> event_source_names(const fs::path& devices) { return file_names(devices); }
-
 Result<SysfsEvent> encode_sysfs_event(const fs::path& devices, std::string_view pmu,
                                       std::string_view fields) {
   const fs::path device = devices / pmu;

@@ -20,7 +20,6 @@ inline constexpr const char* kEventSources = "/sys/bus/event_source/devices";
 bool is_core_pmu_name(std::string_view name);
 
 std::vector<PmuDevice> read_core_pmus(const std::filesystem::path& devices);
-std::vector<std::string> event_source_names(const std::filesystem::path& devices);
 
 struct SysfsEvent {
   std::uint32_t type = 0;

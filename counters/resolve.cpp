@@ -176,7 +176,7 @@ Result<ResolvedEvent> from_fields(const Request& request) {
     return event;
   }
   auto encoded = encode_sysfs_event(kEventSources, pmu, fields);
-  if (!encoded) return tl::make_unexpected(encoded.error());
+  if (!encoded) return error_of(encoded);
   event.event =
       fmt::format("{} (type {}, config {:#x})", request.name, encoded->type, encoded->config);
   if (encoded->per_package) {

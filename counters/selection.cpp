@@ -98,7 +98,9 @@ std::string notes_of(const Selection& selection, const SelectedEvent& event, dou
     if (!notes.empty()) notes += "; ";
     notes += note;
   };
-  if (selection.user_only) add("user mode only: this user may not count the kernel's share");
+  // A clock runs in both modes, whatever is excluded.
+  if (selection.user_only && event.resolved.unit != "ns")
+    add("user mode only: this user may not count the kernel's share");
   if (value == 0 && !event.zero_note.empty()) add(event.zero_note);
   return notes;
 }
@@ -169,7 +171,7 @@ Result<Selection> select_events(const Machine& machine, unsigned cpu,
   std::vector<ResolvedEvent> resolved;
   for (const std::string& name : names) {
     auto event = resolve(machine, cpu, name);
-    if (!event) return tl::make_unexpected(event.error());
+    if (!event) return error_of(event);
     resolved.push_back(*std::move(event));
   }
   Selection selection;

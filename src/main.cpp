@@ -17,6 +17,7 @@
 namespace {
 
 using hwprof::Error;
+using hwprof::error_of;
 using hwprof::Fault;
 using hwprof::Result;
 
@@ -34,10 +35,10 @@ constexpr hwprof::cli::Command kCommands[] = {
 
 Result<int> run(const std::vector<std::string>& args) {
   const auto invocation = hwprof::cli::parse(kCommands, args);
-  if (!invocation) return tl::make_unexpected(invocation.error());
+  if (!invocation) return error_of(invocation);
   if (invocation->text.empty()) return invocation->run();
   if (auto printed = hwprof::report::write_stdout(invocation->text); !printed) {
-    return tl::make_unexpected(printed.error());
+    return error_of(printed);
   }
   return 0;
 }

@@ -310,6 +310,7 @@ TEST(Counting, TooFewDescriptorsAreNamedWithWhatIsNeeded) {
 // inside the kernel would then read 0, and must not.
 TEST(Counting, AnOrdinaryUserGetsNoZeroForWhatHeMayNotCount) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to stop being root";
+  SKIP_WITHOUT_SOFTWARE_EVENTS();  // seccomp
   const int level = this_machine().perf_event_paranoid.value_or(4);
   const int verdict = in_child([&] {
     if (setgid(65534) != 0 || setuid(65534) != 0) return 1;

@@ -99,10 +99,10 @@ RungResult measure(const BlasLibrary& library, const FmaKernel& peak) {
 
 Result<RungResult> work(const RungTask& task) {
   if (!task.cpus.empty()) {
-    if (auto pinned = pin_to(task.cpus); !pinned) return tl::make_unexpected(pinned.error());
+    if (auto pinned = pin_to(task.cpus); !pinned) return error_of(pinned);
   }
   const auto library = BlasLibrary::load(task.library);
-  if (!library) return tl::make_unexpected(library.error());
+  if (!library) return error_of(library);
   library->set_threads(1);
   const Identity identity = identify(*library);
   // OpenBLAS ignores the name of a core type that it does not know, and some builds replace one.

@@ -49,12 +49,7 @@ Result<void> check_variants(const std::vector<std::string>& names) {
 
 std::vector<PassVariants> pass_specs() {
   std::vector<PassVariants> specs;
-  for (const ForwardPassSpec& pass : kForwardPasses) {
-    PassVariants& spec = specs.emplace_back(PassVariants{std::string(pass.name), {}});
-    for (const std::string_view op : kTextCnnOps) {
-      spec.variants.emplace_back(std::string(op), std::string(pass.variant_of(op)));
-    }
-  }
+  for (const ForwardPassSpec& pass : text_cnn_passes()) specs.push_back({pass.name, pass.layers});
   return specs;
 }
 

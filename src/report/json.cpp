@@ -78,11 +78,17 @@ Json blas_json(const Blas& blas) {
 }
 
 Json counter_json(const EventCount& count) {
-  return {{"value", number(count.value)},       {"status", to_string(count.status)},
-          {"coverage", number(count.coverage)}, {"event", or_null(count.event)},
-          {"reason", or_null(count.reason)},    {"unit", count.unit},
-          {"total", number(count.total)},       {"calls", number(count.calls)},
-          {"source", or_null(count.source)},    {"implausible", or_null(count.implausible)}};
+  return {{"value", number(count.value)},
+          {"status", to_string(count.status)},
+          {"coverage", number(count.coverage)},
+          {"event", or_null(count.event)},
+          {"reason", or_null(count.reason)},
+          {"unit", count.unit},
+          {"total", number(count.total)},
+          {"calls", number(count.calls)},
+          {"source", or_null(count.source)},
+          {"shown_as", or_null(count.shown_as)},
+          {"implausible", or_null(count.implausible)}};
 }
 
 Json row_json(const Profile& profile, const Row& row) {

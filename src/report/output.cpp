@@ -189,13 +189,13 @@ Result<void> write_stdout(const std::string& bytes) {
 
 Result<void> check_writable(const std::string& path) {
   const auto target = resolve(path);
-  if (!target) return tl::make_unexpected(target.error());
+  if (!target) return error_of(target);
   return check(*target, path);
 }
 
 Result<void> write_file(const std::string& path, const std::string& bytes) {
   const auto target = resolve(path);
-  if (!target) return tl::make_unexpected(target.error());
+  if (!target) return error_of(target);
   if (auto possible = check(*target, path); !possible) return possible;
   return target->replace ? replace(*target, bytes) : write_directly(target->path, bytes);
 }

@@ -18,6 +18,7 @@ from harness import CliTest, environment, hwprof, profile, quick
 VARIANTS = {
     "conv1d": ["reference", "simd", "blas-im2col", "blas-shifted"],
     "maxpool": ["reference", "simd"],
+    "conv1d-maxpool": ["fused"],
     "linear": ["reference", "simd", "blas-gemm", "blas-gemv"],
 }
 STATUSES = {"ok", "scaled", "not-counted", "unsupported", "denied"}
@@ -231,7 +232,7 @@ class Formats(CliTest):
     def test_csv_has_a_line_a_row(self):
         done = hwprof(*quick("--format", "csv"))
         lines = list(csv.DictReader(io.StringIO(done.stdout)))
-        self.assertEqual(len(lines), 10)
+        self.assertEqual(len(lines), 11)
         self.assertEqual({line["op"] for line in lines}, set(VARIANTS))
 
     def test_markdown_and_text_name_every_row(self):
