@@ -222,10 +222,9 @@ TEST(DoctorChecks, AReferenceBlasIsMendedByWhatIsInstalled) {
   DoctorFacts facts = healthy();
   facts.blas->provider = "reference";
   EXPECT_THAT(find(facts, "blas").remedy, HasSubstr("apt install"));
-  facts.installed.push_back({"/usr/lib/openblas/libblas.so.3",
-                             "alternative",
-                             {"openblas", true},
-                             "update-alternatives --set a b"});
+  facts.installed.emplace_back();
+  facts.installed.back().file.provider = "openblas";
+  facts.installed.back().select = "update-alternatives --set a b";
   EXPECT_EQ(find(facts, "blas").remedy, "sudo update-alternatives --set a b");
   facts.blas.reset();
   facts.blas_error = "no BLAS";

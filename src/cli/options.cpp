@@ -112,12 +112,12 @@ Result<Invocation> parse(std::span<const Command> commands, const std::vector<st
   Invocation invocation;
   const auto words_begin = args.begin() + (named ? 1 : 0);
   if (auto parsed = parse_words(app, {words_begin, args.end()}, invocation.text); !parsed) {
-    return tl::make_unexpected(parsed.error());
+    return error_of(parsed);
   }
   if (!invocation.text.empty()) return invocation;
   const std::string help = fmt::format("hwprof {} --help", command->name);
   if (auto none = check_no_extras(app, commands, help); !none) {
-    return tl::make_unexpected(none.error());
+    return error_of(none);
   }
   std::vector<std::string> command_line = {"hwprof"};
   command_line.insert(command_line.end(), args.begin(), args.end());

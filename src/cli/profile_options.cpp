@@ -42,10 +42,10 @@ using Text = const std::string&;
 
 Result<void> store_requirements(Text name, Text text, ProfileOptions& to) {
   const auto checks = parse_list(name, text);
-  if (!checks) return tl::make_unexpected(checks.error());
+  if (!checks) return error_of(checks);
   for (const std::string& check : *checks) {
     const auto member = parse_choice(name, check, kRequirements);
-    if (!member) return tl::make_unexpected(member.error());
+    if (!member) return error_of(member);
     to.*(*member) = true;
   }
   return {};
@@ -112,6 +112,10 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
        return store(parse_whole(name, text, 1, kMaxThreads), to.threads.emplace());
      },
      "Compute with N threads. Default: one for each CPU it may use."},
+    {"--isa", "ISA", kMeasure, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.isa); },
+     "Use no wider instruction set in hwprof's own kernels: sse, avx2,\n"
+     "avx512, neon. Default: the widest that the CPU has."},
     {"--time-budget", "SECONDS", kMeasure, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_seconds(name, text, kMaxSeconds), to.time_budget_s);
@@ -155,7 +159,7 @@ Result<ProfileOptions> judge(const Typed& typed) {
   auto done = set_values<ProfileOptions>(kOptions, typed.values, options);
   if (!done) return error_of(done);
   if (auto fits = check_memory(options.shape, memory_bytes()); !fits) {
-    return tl::make_unexpected(fits.error());
+    return error_of(fits);
   }
   if (!options.docs && options.docs_format != DocsFormat::kAuto) {
     return usage_error("--docs-format needs --docs", "name the file with --docs FILE");
@@ -184,7 +188,7 @@ Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOpt
   return
       [typed, run = std::move(run)](const std::vector<std::string>& command_line) -> Result<int> {
         auto options = judge(*typed);
-        if (!options) return tl::make_unexpected(options.error());
+        if (!options) return error_of(options);
         options->command = command_line;
         start_log(typed->verbose ? Verbosity::kVerbose
                   : typed->quiet ? Verbosity::kQuiet

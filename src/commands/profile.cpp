@@ -110,6 +110,9 @@ Result<int> run_profile(const ProfileOptions& options) {
 
   // 1. What the user can get wrong, before anything takes time.
   if (auto done = check_variants(options.variants); !done) return error_of(done);
+  if (!options.isa.empty()) {
+    if (auto done = check_simd_cap(options.isa); !done) return error_of(done);
+  }
   if (!options.output.empty()) {
     if (auto done = report::check_writable(options.output); !done) return error_of(done);
   }
@@ -127,10 +130,16 @@ Result<int> run_profile(const ProfileOptions& options) {
   if (events.empty()) events.assign(std::begin(kDefaultEvents), std::end(kDefaultEvents));
   if (auto done = check_event_names(record.machine, events); !done) return error_of(done);
 
+  spdlog::info("runs on CPUs {} with {} threads: {}, PMU: {}", format_cpu_list(cpus),
+               record.threads, record.machine.cpu_name,
+               record.machine.pmu.present() ? "present" : record.machine.pmu.reason);
+
   // 3. The input.
   Result<Input> input = load_input(options);
   if (!input) return error_of(input);
   record.workload = describe(*input, options);
+  spdlog::info("{} documents, {} words in rows of {} floats", input->batch.documents(),
+               input->batch.rows(), input->batch.d_e);
 
   // 4. The BLAS and the threads. With several threads the caller is number 0 of the team and goes
   // to the first CPU, once the BLAS has started its own threads on all of them.
@@ -142,7 +151,7 @@ Result<int> run_profile(const ProfileOptions& options) {
   if (pinned && record.threads > 1) {
     if (auto done = pin_to({cpus.front()}); !done) return error_of(done);
   }
-  record.simd_target = simd_target();
+  spdlog::info("BLAS: {}", blas->library ? blas->library->path() : blas->reason);
 
   watch_interrupts();
   Progress progress(!options.quiet);
@@ -153,6 +162,9 @@ Result<int> run_profile(const ProfileOptions& options) {
   record.peak = measure_peak(record.machine, team);
   settle_peak(*record.peak, {});
 
+  spdlog::info("FMA peak {:.1f} GFLOP/s by {}, after {:.2f} s", record.peak->f32_gflops,
+               record.peak->isa, seconds_since(begin));
+
   // 6. Which BLAS is it, and how good is it here?
   progress.show("BLAS core types", 0.05);
   record.blas = judge_blas(
@@ -162,7 +174,15 @@ Result<int> run_profile(const ProfileOptions& options) {
        .ladder_seconds = std::clamp((seconds_left() - kLeastRunSeconds) / 2, 0.0, kLadderSeconds),
        .cpus = cpus});
 
-  // 7. Every layer in every variant, checked against double precision.
+  spdlog::info("ladder of {} rungs: {}, after {:.2f} s", record.blas.ladder.size(),
+               record.blas.verdict, seconds_since(begin));
+
+  // 7. Every layer in every variant, checked against double precision. The cap comes after the
+  // ceilings: they are the machine's, whatever the kernels may use of it.
+  if (!options.isa.empty()) {
+    if (auto done = cap_simd(options.isa); !done) return error_of(done);
+  }
+  record.simd_target = simd_target();
   Result<TextCnn> model = TextCnn::create(
       input->batch,
       {.filter_sizes = options.shape.filter_sizes, .d_c = options.shape.d_c, .l = options.shape.l},
@@ -184,9 +204,14 @@ Result<int> run_profile(const ProfileOptions& options) {
   Result<Counting> counting =
       Counting::open(record.machine, cpus.front(), events, {.max_passes = options.passes});
   if (!counting) return error_of(counting);
+  spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
+               counting->passes(), seconds_left());
   const RunnerOptions runner{.budget_s = std::max(kLeastRunSeconds, seconds_left())};
   RunResult result = run_interleaved(work, team, &*counting, runner, interrupted(),
                                      [&](double share) { progress.show("measuring", share); });
+
+  spdlog::info("{} slices of the peak, after {:.2f} s", result.peak_gflops.size(),
+               seconds_since(begin));
 
   // 9. From samples to rows.
   settle_peak(*record.peak, result.peak_gflops);

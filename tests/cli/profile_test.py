@@ -308,6 +308,22 @@ class ExitCodes(CliTest):
             if row["time_ns"] is None:
                 self.assertTrue(row["reason"])
 
+    def test_verbose_logs_the_steps_on_standard_error(self):
+        done = hwprof(*quick("-v", "--format", "json"))
+        self.assertEqual(json.loads(done.stdout)["schema"], "hwprof.profile/1")
+        self.assertIn("FMA peak", done.stderr)
+
+    def test_a_cap_on_the_instruction_set_is_obeyed(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("the cap has one step on this architecture")
+        report = profile("--isa", "sse", "--no-ladder", "--variant", "simd,fused")
+        self.assertEqual(report["simd_target"], "SSSE3")
+        self.assertIn("sse", report["peak"]["by_isa"])
+        self.assertGreaterEqual(report["peak"]["f32_gflops"], report["peak"]["by_isa"]["sse"],
+                                "the peak is the machine's, whatever the cap")
+        for row in report["rows"]:
+            self.assertLess(row["max_rel_error"], 1e-5)
+
     def test_quiet_prints_nothing_but_the_report(self):
         done = hwprof(*quick("-q"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
