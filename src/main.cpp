@@ -1,5 +1,7 @@
 // Prints an error and returns the exit code; the rest is in libraries, where tests reach it.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -44,14 +46,26 @@ Result<int> run(const std::vector<std::string>& args) {
 }
 
 int complain(const Error& error) {
-  fmt::print(stderr, "hwprof: error: {}\n", error.what);
-  if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", error.hint);
+  // Not fmt::print, which throws where standard error cannot be written.
+  std::string text = fmt::format("hwprof: error: {}\n", error.what);
+  if (!error.hint.empty()) text += fmt::format("  hint: {}\n", error.hint);
+  std::fputs(text.c_str(), stderr);
   return error.fault == Fault::kUsage ? 2 : 3;
+}
+
+// A standard descriptor that is closed would be given to the next file that is opened, and the
+// report written into that. Read-only: writing to it still fails, as it should.
+void reserve_standard_descriptors() {
+  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0 && fd <= STDERR_FILENO;) {
+    fd = ::open("/dev/null", O_RDONLY);
+    if (fd > STDERR_FILENO) ::close(fd);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  reserve_standard_descriptors();
   try {
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (!args.empty() && args.front() == hwprof::blas::kRungCommand) {

@@ -120,8 +120,8 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_seconds(name, text, kMaxSeconds), to.time_budget_s);
      },
-     "Stop measuring after this time, intervals narrow or not.\n"
-     "Default: 10."},
+     "Stop measuring after this time, intervals narrow or not; two\n"
+     "calls of each row are always made. Default: 10."},
     {"--passes", "N", kMeasure, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_whole(name, text, 1, kMaxPasses), to.passes);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <set>
 
 #include "counters/counting.h"
 #include "kernels/registry.h"
@@ -88,11 +90,14 @@ int exit_code(const report::Profile& record, const ProfileOptions& options) {
     refused = true;
   }
   if (options.require_counters) {
-    for (const EventCount& count : record.rows.front().counters) {
-      if (count.value) continue;
-      spdlog::error("--require counters: {} is {}: {}", count.name, to_string(count.status),
-                    count.reason);
-      refused = true;
+    std::set<std::string> named;  // an event that no row counted is said once
+    for (const report::Row& row : record.rows) {
+      for (const EventCount& count : row.counters) {
+        if (count.value || !row.time_ns || !named.insert(count.name).second) continue;
+        spdlog::error("--require counters: {} is {} in {} {}: {}", count.name,
+                      to_string(count.status), row.op, row.variant, count.reason);
+        refused = true;
+      }
     }
   }
   return refused ? 1 : 0;
@@ -159,7 +164,13 @@ Result<int> run_profile(const ProfileOptions& options) {
 
   // 5. The ceilings.
   progress.show("FMA peak and bandwidth", 0);
-  record.peak = measure_peak(record.machine, team);
+  // More threads than CPUs add nothing to what the machine can do.
+  std::optional<ThreadTeam> one_a_cpu;
+  if (static_cast<std::size_t>(record.threads) > cpus.size()) {
+    one_a_cpu.emplace(cpus.size(), pinned ? cpus : CpuList{});
+  }
+  ThreadTeam& peak_team = one_a_cpu ? *one_a_cpu : team;
+  record.peak = measure_peak(record.machine, peak_team);
   settle_peak(*record.peak, {});
 
   spdlog::info("FMA peak {:.1f} GFLOP/s by {}, after {:.2f} s", record.peak->f32_gflops,
@@ -172,7 +183,8 @@ Result<int> run_profile(const ProfileOptions& options) {
       {.requested = options.blas,
        .ladder = options.ladder,
        .ladder_seconds = std::clamp((seconds_left() - kLeastRunSeconds) / 2, 0.0, kLadderSeconds),
-       .cpus = cpus});
+       .cpus = cpus,
+       .stop = &interrupted()});
 
   spdlog::info("ladder of {} rungs: {}, after {:.2f} s", record.blas.ladder.size(),
                record.blas.verdict, seconds_since(begin));
@@ -195,9 +207,12 @@ Result<int> run_profile(const ProfileOptions& options) {
   for (const Task& task : model->tasks()) {
     if (!task.run || interrupted()) continue;
     progress.show("checking results", 0.1);
+    const auto before = Clock::now();
+    task.run();
+    const double first_call_ns = 1e9 * seconds_since(before);
     errors.push_back(task.check());
     runnable.push_back(&task);
-    work.push_back({.run = task.run, .flops = task.cost.flops});
+    work.push_back({.run = task.run, .flops = task.cost.flops, .first_call_ns = first_call_ns});
   }
 
   // 8. Times and counts, interleaved with the peak.
@@ -207,7 +222,7 @@ Result<int> run_profile(const ProfileOptions& options) {
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
   const RunnerOptions runner{.budget_s = std::max(kLeastRunSeconds, seconds_left())};
-  RunResult result = run_interleaved(work, team, &*counting, runner, interrupted(),
+  RunResult result = run_interleaved(work, peak_team, &*counting, runner, interrupted(),
                                      [&](double share) { progress.show("measuring", share); });
 
   spdlog::info("{} slices of the peak, after {:.2f} s", result.peak_gflops.size(),
@@ -219,8 +234,9 @@ Result<int> run_profile(const ProfileOptions& options) {
   for (const report::Bandwidth& level : record.peak->bandwidth) {
     bandwidth.push_back({.level = level.level, .read_gbs = level.read_gbs});
   }
-  const Ceilings ceilings{record.peak->f32_gflops,
-                          measured_levels(cache_levels(record.machine, record.threads), bandwidth)};
+  const Ceilings ceilings{
+      record.peak->f32_gflops,
+      measured_levels(cache_levels(record.machine, record.peak->threads), bandwidth)};
   for (const Task& task : model->tasks()) {
     const auto found = std::find(runnable.begin(), runnable.end(), &task);
     const auto index = static_cast<std::size_t>(found - runnable.begin());

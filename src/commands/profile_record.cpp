@@ -99,7 +99,8 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
                                  record.pin.migrations));
   }
   constexpr double kBusySwitches = 25;  // a quiet CPU has a few a second, from kernel threads
-  if (record.pin.involuntary_switches_per_s.value_or(0) > kBusySwitches) {
+  // Where there are more threads than CPUs, they take the CPU from each other.
+  if (record.threads <= cpus && record.pin.involuntary_switches_per_s.value_or(0) > kBusySwitches) {
     warn("busy-cpu",
          fmt::format("other programs took the CPU {:.0f} times a second (involuntary context "
                      "switches); times are too long by what they took",

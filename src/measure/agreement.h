@@ -13,12 +13,12 @@ namespace hwprof {
 // A variant further than this from its roofline time has a cost that the model does not know.
 inline constexpr double kRooflineFactor = 3;
 
-// Sums of the layers' medians for each of kForwardPasses-like `names` (pass -> op -> variant) all
-// of whose layers were measured.
+// The variants that make up one forward pass.
 struct PassVariants {
   std::string name;
   std::vector<std::pair<std::string, std::string>> variants;  // op -> variant
 };
+// The sum of the layers' medians for each of `specs`, all of whose layers were measured.
 std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& rows,
                                                 const std::vector<PassVariants>& specs);
 

@@ -85,17 +85,20 @@ Json counter_json(const EventCount& count) {
           {"reason", or_null(count.reason)},
           {"unit", count.unit},
           {"total", number(count.total)},
-          {"calls", number(count.calls)},
+          {"calls", static_cast<std::uint64_t>(count.calls)},
           {"source", or_null(count.source)},
           {"shown_as", or_null(count.shown_as)},
           {"implausible", or_null(count.implausible)}};
 }
+
+constexpr const char* kNoInterval = "fewer than six slices: none brackets the median with 95 %";
 
 Json row_json(const Profile& profile, const Row& row) {
   Json time = nullptr;
   if (row.time_ns) {
     time = {{"median", number(row.time_ns->median)},
             {"ci95", {number(row.time_ns->ci95_low), number(row.time_ns->ci95_high)}},
+            {"ci95_reason", row.time_ns->ci95_low ? Json(nullptr) : Json(kNoInterval)},
             {"min", number(row.time_ns->min)},
             {"mean", number(row.time_ns->mean)},
             {"samples", row.time_ns->samples}};
@@ -153,10 +156,15 @@ Json complexity_json(const Complexity& complexity) {
 }
 
 Json workload_json(const Workload& work) {
+  Json shape = Json::object();  // numbers, but for several filter sizes: "2+4+8"
+  for (const auto& [name, text] : work.shape) {
+    const Json value = Json::parse(text, nullptr, false);
+    shape[name] = value.is_number_unsigned() ? value : Json(text);
+  }
   return {{"name", work.name},
           {"documents", work.documents},
           {"embedding", work.embedding},
-          {"shape", object_of(work.shape)},
+          {"shape", shape},
           {"padding", work.padding},
           {"padding_factor", number(work.padding_factor)},
           {"batch_padding_factor", number(work.batch_padding_factor)},

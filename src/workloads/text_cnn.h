@@ -34,7 +34,7 @@ struct Task {
   bool optimised = true;  // false: the naive reference
   bool needs_blas = false;
   std::function<void()> run;  // empty: `reason`
-  // Runs once and returns the largest error against double precision over the sampled documents.
+  // After run(): the largest error against double precision over the sampled documents.
   std::function<double()> check;
   std::string reason;
 };
