@@ -248,7 +248,8 @@ Finding check_smt(const DoctorFacts& facts) {
   if (!shared.empty()) {
     CpuList one_each;
     for (const auto& [cpu, others] : facts.siblings) {
-      if (std::none_of(others.begin(), others.end(), [&](unsigned other) { return other < cpu; })) {
+      if (std::none_of(others.begin(), others.end(),
+                       [cpu = cpu](unsigned other) { return other < cpu; })) {
         one_each.push_back(cpu);
       }
     }
