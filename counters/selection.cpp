@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "counters/pmu_device.h"
 #include "counters/probe.h"
 
 namespace hwprof {
@@ -49,8 +50,17 @@ Tried try_event(const Machine& machine, const ResolvedEvent& event) {
   return tried;
 }
 
+bool unlisted(const Machine& machine, const NativeEvent& event) {
+  const auto& devices = machine.pmu.devices;
+  const auto pmu = std::find_if(devices.begin(), devices.end(),
+                                [&](const PmuDevice& device) { return device.type == event.type; });
+  return pmu != devices.end() &&
+         !cpu_names_event(kEventSources, pmu->name, event.config).value_or(true);
+}
+
 void add_event(const Machine& machine, ResolvedEvent resolved, Selection& selection) {
-  SelectedEvent event{std::move(resolved), {}, {}, ""};
+  SelectedEvent event;
+  event.resolved = std::move(resolved);
   event.refusal = event.resolved.refusal;
   if (event.resolved.countable()) {
     Tried tried = try_event(machine, event.resolved);
@@ -60,8 +70,10 @@ void add_event(const Machine& machine, ResolvedEvent resolved, Selection& select
       selection.user_only = selection.user_only || tried.user_only;
       if (!tried.rose)
         event.zero_note = "this PMU may not count it: it stayed at 0 in a trial, too";
-      for (const Term& term : event.resolved.terms)
+      for (const Term& term : event.resolved.terms) {
+        event.unlisted = event.unlisted || unlisted(machine, term.event);
         event.terms.push_back({native_index(selection.natives, term.event), term.weight});
+      }
     }
   }
   selection.events.push_back(std::move(event));
@@ -142,6 +154,15 @@ EventCount evaluate_event(const Selection& selection, const SelectedEvent& event
     value += term.weight * *scaled.value / pass_calls;
     total += term.weight * *scaled.value;
     calls = calls == 0 ? pass_calls : std::min(calls, pass_calls);
+  }
+  if (total == 0 && event.unlisted) {
+    count.status = CountStatus::kNotCounted;
+    count.reason = fmt::format(
+        "{} stays at 0, and the CPU does not name it among its events: 0 would look the same "
+        "whether nothing happened or nothing counts; see what it has: "
+        "ls /sys/bus/event_source/devices/*/events",
+        event.resolved.name);
+    return count;
   }
   count.status = status;
   count.value = value;

@@ -108,6 +108,19 @@ TEST_F(PmuDeviceTest, WrongFieldsAreUsageErrorsThatNameTheRightOnes) {
   EXPECT_THAT(source.error().hint, HasSubstr("cpu"));
 }
 
+TEST_F(PmuDeviceTest, AnArmPmuListsTheEventsThatTheCpuHas) {
+  write("armv8_pmuv3/type", "8");
+  write("armv8_pmuv3/format/event", "config:0-15");
+  write("armv8_pmuv3/events/cpu_cycles", "event=0x0011");
+  write("armv8_pmuv3/events/inst_retired", "event=0x0008");
+  write("cpu/events/cpu-cycles", "event=0x3c");
+  EXPECT_EQ(cpu_names_event(root_, "armv8_pmuv3", 0x08), true);
+  EXPECT_EQ(cpu_names_event(root_, "armv8_pmuv3", 0x37), false);
+  // x86 lists a handful of what there is.
+  EXPECT_EQ(cpu_names_event(root_, "cpu", 0x1234), std::nullopt);
+  EXPECT_EQ(cpu_names_event(root_, "armv9_none", 0x08), std::nullopt);
+}
+
 TEST_F(PmuDeviceTest, AnUncoreDeviceIsPerPackage) {
   write("amd_l3/type", "11");
   write("amd_l3/cpumask", "0");

@@ -73,6 +73,20 @@ TEST(Selection, AGroupThatNeverRanHasAReasonAndNoValue) {
   EXPECT_FALSE(counts[0].reason.empty());
 }
 
+TEST(Selection, ZeroOfAnEventThatTheCpuDoesNotNameIsNoValue) {
+  Selection selection = example();
+  const auto zero = tally_of({{{{100, 100, {0, 0}}}, 5}, {{{100, 100, {0}}}, 3}});
+  EXPECT_EQ(evaluate_tally(selection, zero)[1].value, 0.0);
+  selection.events[1].unlisted = true;
+  const EventCount count = evaluate_tally(selection, zero)[1];
+  EXPECT_EQ(count.status, CountStatus::kNotCounted);
+  EXPECT_FALSE(count.value);
+  EXPECT_FALSE(count.total);
+  EXPECT_THAT(count.reason, HasSubstr("stays at 0"));
+  const auto some = tally_of({{{{100, 100, {0, 0}}}, 5}, {{{100, 100, {1}}}, 3}});
+  EXPECT_EQ(evaluate_tally(selection, some)[1].status, CountStatus::kOk);
+}
+
 TEST(Selection, APassThatWasNotRunHasNoValueNotZero) {
   for (const Tally& tally : {Tally{}, tally_of({{{{1, 1, {1, 1}}}, 1}})}) {
     const auto counts = evaluate_tally(example(), tally);
