@@ -9,12 +9,16 @@
 namespace hwprof {
 namespace {
 
+// Between two edges of a region fewer events than this: 2^32 instructions take no second.
+constexpr unsigned kLeastWidth = 48;
+
 // arm64 (Linux 5.17) lets user space read an event only where its attributes ask for it: bit 1 of
-// config1. Elsewhere the mapping alone decides.
+// config1; bit 0 asks for 64 bits, which PMUs before PMUv3p5 have for cycles only. Elsewhere the
+// mapping alone decides.
 std::vector<NativeEvent> asking_for_user_access(std::span<const NativeEvent> events) {
   std::vector<NativeEvent> asking(events.begin(), events.end());
 #if defined(__aarch64__)
-  constexpr std::uint64_t kUserAccess = 2;
+  constexpr std::uint64_t kUserAccess = 3;
   for (NativeEvent& event : asking)
     if (!event.is_software()) event.config1 |= kUserAccess;
 #endif
@@ -54,16 +58,18 @@ void ThreadCounters::map_pages() {
     pages_.emplace_back(group_.descriptor(member));
     const volatile perf_event_mmap_page* page = pages_.back().get();
     // A software event has no register; index 0 with the capability set is a sysctl's refusal.
-    if (page == nullptr || !read_user_page(*page, read_counter_register)) return pages_.clear();
+    const auto reading =
+        page == nullptr ? std::nullopt : read_user_page(*page, read_counter_register);
+    if (!reading || reading->width < kLeastWidth) return pages_.clear();
   }
   user_space_ = true;
 }
 
-bool ThreadCounters::read_in_user_space(Edge& edge) const {
+bool ThreadCounters::read_in_user_space(Edge& edge) {
   for (std::size_t member = 0; member < pages_.size(); ++member) {
     const auto reading = read_user_page(*pages_[member].get(), read_counter_register);
     if (!reading) return false;
-    edge.values[member] = reading->value;
+    edge.values[member] = last_[member] = count_since(last_[member], *reading);
     if (member == 0) edge.missed_ns = reading->missed_ns;
   }
   edge.user_space = true;
@@ -77,6 +83,7 @@ bool ThreadCounters::read_group(Edge& edge) {
   edge.enabled_ns = scratch_.time_enabled_ns;
   edge.missed_ns = scratch_.time_enabled_ns - scratch_.time_running_ns;
   std::copy(scratch_.values.begin(), scratch_.values.end(), edge.values.begin());
+  std::copy(scratch_.values.begin(), scratch_.values.end(), last_.begin());
   return true;
 }
 

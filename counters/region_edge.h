@@ -43,13 +43,14 @@ class ThreadCounters {
 
  private:
   explicit ThreadCounters(Group group) : group_(std::move(group)) {}
-  bool read_in_user_space(Edge& edge) const;
+  bool read_in_user_space(Edge& edge);
   bool read_group(Edge& edge);
   void map_pages();
 
   Group group_;
   std::vector<UserPage> pages_;  // one a member
   bool user_space_ = false;
+  std::array<std::uint64_t, kMostRegionEvents> last_{};  // what was read last
   RawReading scratch_;
 };
 

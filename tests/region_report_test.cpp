@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 namespace hwprof {
 namespace {
 
@@ -124,6 +127,32 @@ TEST(RegionReport, ThreadsAreMergedInTheOrderOfTheirPaths) {
   EXPECT_EQ(report.rows[2].calls, 5u);
   EXPECT_EQ(report.rows[2].threads, 2u);
   EXPECT_EQ(report.rows[2].total_ns.raw, 50);
+}
+
+// A writer that never rests: a sum is of one moment all the same.
+TEST(RegionReport, ASumOfABusyThreadIsOfOneMoment) {
+  constexpr std::size_t kEvents = 16;
+  RegionTree tree(kEvents);
+  RegionNode* node = tree.child(tree.root(), "busy");
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    while (!stop) {
+      tree.begin_change();
+      add(node->calls, 1);
+      for (std::size_t i = 0; i < kEvents; ++i) add(node->events[i].self, 1);
+      tree.end_change();
+    }
+  });
+  int torn = 0;
+  for (int round = 0; round < 20000; ++round) {
+    RegionSums sums;
+    sums.merge(tree);
+    const RegionSum& busy = sums.nodes()[1];
+    for (const std::uint64_t self : busy.selves) torn += self == busy.calls ? 0 : 1;
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(torn, 0);
 }
 
 TEST(RegionReport, NoRegionIsSaidInWords) {

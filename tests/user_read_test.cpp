@@ -37,6 +37,15 @@ TEST(UserRead, ExtendsTheSignOfANarrowCounter) {
   EXPECT_EQ(read_user_page(page, minus_ten)->value, 990u);
 }
 
+// Seen on arm64: the offset was made with the register's sign, then without.
+TEST(UserRead, ACountThatIsOffByTheWidthOfTheRegisterIsMended) {
+  const std::uint64_t width = std::uint64_t{1} << 48;
+  EXPECT_EQ(count_since(1000, {1500 - width, 0, 48}), 1500u);
+  EXPECT_EQ(count_since(1000, {1500 + width, 0, 48}), 1500u);
+  EXPECT_EQ(count_since(1000, {1500, 0, 48}), 1500u);
+  EXPECT_EQ(count_since(1000, {~std::uint64_t{0}, 0, 64}), ~std::uint64_t{0});
+}
+
 TEST(UserRead, TakesA64BitCounterAsItIs) {
   const perf_event_mmap_page page = page_of(1, 5, 64);
   const auto large = [](unsigned) { return std::uint64_t{1} << 63; };
