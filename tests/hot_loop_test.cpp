@@ -131,7 +131,25 @@ INSTANTIATE_TEST_SUITE_P(EveryTarget, HotLoop, testing::ValuesIn(kBlocks), [](co
 });
 
 // Without a call the linker would leave the kernel out of this program.
-TEST(HotLoopProgram, HoldsTheKernel) { EXPECT_NE(&conv1d_maxpool_fused, nullptr); }
+TEST(HotLoopProgram, HoldsTheKernel) {
+  ThreadTeam team(1, {});
+  const std::size_t row_start[] = {0, 1};
+  const float one = 1;
+  const Conv1dShape shape{1, 1, 1};
+  std::vector<float> packed(conv1d_simd_packed_floats(shape));
+  conv1d_simd_pack(shape, &one, packed.data());
+  float g = 0;
+  conv1d_maxpool_fused({.shape = shape,
+                        .row_start = row_start,
+                        .x = &one,
+                        .w = &one,
+                        .packed = packed.data(),
+                        .bias = &one,
+                        .g = &g,
+                        .g_stride = 1,
+                        .team = &team});
+  EXPECT_EQ(g, 2);
+}
 
 }  // namespace
 }  // namespace hwprof
