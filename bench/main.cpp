@@ -88,7 +88,8 @@ void load_blas(Peers& peers, const std::string& name, const std::string& path) {
   library->set_threads(1);
   const blas::Identity identity = blas::identify(*library);
   benchmark::AddCustomContext(
-      name, fmt::format("{} {}, core type {}", identity.provider, identity.version,
+      name, fmt::format("{} {}, core type {}", identity.provider,
+                        identity.version.empty() ? "of unknown version" : identity.version,
                         identity.core.empty() ? "unknown" : identity.core));
   peers.blas.push_back({identity.provider.empty() ? name : identity.provider, std::move(*library)});
 }

@@ -203,18 +203,18 @@ Result<OnednnWork> onednn_conv2d(const ConvLayer& layer, const float* x) {
   });
 }
 
-Result<OnednnWork> onednn_resnet20(const Resnet20& net, bool blocked) {
+Result<OnednnWork> onednn_resnet20(const Resnet20& net) {
   return built([&] {
     auto sequence = std::make_shared<Sequence>();
-    const Tag tag = blocked ? Tag::nChw16c : Tag::nhwc;
+    constexpr Tag kTag = Tag::nhwc;
     const Desc image = floats({1, 3, 32, 32}, Tag::nhwc);
-    memory h = add_conv2d(*sequence, net.stem, sequence->load(image, image, net.image.data()), tag,
+    memory h = add_conv2d(*sequence, net.stem, sequence->load(image, image, net.image.data()), kTag,
                           nullptr);
     for (const Block& block : net.blocks) {
       memory shortcut;
-      if (block.shortcut) shortcut = add_conv2d(*sequence, *block.shortcut, h, tag, nullptr);
-      const memory middle = add_conv2d(*sequence, block.first, h, tag, nullptr);
-      h = add_conv2d(*sequence, block.second, middle, tag, block.shortcut ? &shortcut : nullptr);
+      if (block.shortcut) shortcut = add_conv2d(*sequence, *block.shortcut, h, kTag, nullptr);
+      const memory middle = add_conv2d(*sequence, block.first, h, kTag, nullptr);
+      h = add_conv2d(*sequence, block.second, middle, kTag, block.shortcut ? &shortcut : nullptr);
     }
     const memory::dims features{1, dim(kFeatures), 1, 1};
     const dnnl::pooling_forward::desc pooling(
@@ -249,7 +249,7 @@ Result<std::string> onednn_version() { return none(); }
 Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dCall&) { return none(); }
 Result<OnednnWork> onednn_linear(const LinearCall&) { return none(); }
 Result<OnednnWork> onednn_conv2d(const ConvLayer&, const float*) { return none(); }
-Result<OnednnWork> onednn_resnet20(const Resnet20&, bool) { return none(); }
+Result<OnednnWork> onednn_resnet20(const Resnet20&) { return none(); }
 
 }  // namespace hwprof::bench
 

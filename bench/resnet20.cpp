@@ -201,8 +201,7 @@ Result<Prepared> prepare_resnet20(Peers& peers) {
   Prepared prepared;
   prepared.flops = ours->net.flops();
   add_ours(prepared, "fused", [ours] { ours->run(); });
-  add_onednn(prepared, "onednn-nhwc", onednn_resnet20(ours->net, false), ours->z.span());
-  add_onednn(prepared, "onednn-blocked", onednn_resnet20(ours->net, true), ours->z.span());
+  add_onednn(prepared, "onednn", onednn_resnet20(ours->net), ours->z.span());
   add_torch(prepared, peers, R"({"op": "resnet20"})");
   return prepared;
 }

@@ -139,6 +139,9 @@ Result<Prepared> prepare_conv1d(const Conv1dSize& size, bool with_peers, Peers& 
   add_unfused(prepared, "simd", data, conv1d_simd, nullptr);
   for (const NamedBlas& blas : peers.blas) {
     add_unfused(prepared, blas.name + "-shifted", data, conv1d_blas_shifted, &blas.library);
+  }
+  if (!peers.blas.empty()) {  // far behind shifted: once is enough
+    const NamedBlas& blas = peers.blas.front();
     add_unfused(prepared, blas.name + "-im2col", data, conv1d_blas_im2col, &blas.library);
   }
   const Result<OnednnWork> onednn = onednn_conv1d_maxpool(data->conv1d(nullptr));
