@@ -44,6 +44,8 @@ class Group {
   Result<void> read(RawReading& reading) const;
 
   [[nodiscard]] std::size_t size() const { return fds_.size(); }
+  // Of one member, to map its page; stays the group's.
+  [[nodiscard]] int descriptor(std::size_t member) const { return fds_[member].get(); }
 
  private:
   std::vector<UniqueFd> fds_;       // the leader first

@@ -28,6 +28,15 @@
 
 #include "kernels/thread_team.h"
 
+// Full unrolling of what runs over an array of sums: an index that is not constant would keep the
+// array in memory. Clang 14 gives up at 13 rows without it.
+#undef HWPROF_UNROLL
+#if defined(__clang__)
+#define HWPROF_UNROLL _Pragma("unroll")
+#else
+#define HWPROF_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace hwprof {
 namespace HWY_NAMESPACE {
@@ -128,18 +137,23 @@ HWY_INLINE void step(const float* (&row)[kPointers], std::size_t row_stride,
                      Vec (&sum)[kBlock][kPanels * kVectors]) {
   const Tag tag;
   Vec w[kPanels * kVectors];
+  HWPROF_UNROLL
   for (std::size_t p = 0; p < kPanels; ++p) {
+    HWPROF_UNROLL
     for (std::size_t v = 0; v < kVectors; ++v) {
       w[p * kVectors + v] = hn::LoadU(tag, weights + p * panel_stride + v * kLanes);
     }
   }
   weights += kVectors * kLanes;
+  HWPROF_UNROLL
   for (std::size_t r = 0; r < kBlock; ++r) {
     const Vec value = hn::Set(tag, row[r / kPointerRows][r % kPointerRows * row_stride]);
+    HWPROF_UNROLL
     for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
       sum[r][v] = hn::MulAdd(value, w[v], sum[r][v]);
     }
   }
+  HWPROF_UNROLL
   for (std::size_t q = 0; q < kPointers; ++q) {
     ++row[q];
     opaque(row[q]);
@@ -162,13 +176,16 @@ HWY_INLINE void accumulate(const Rows& rows, const float* HWY_RESTRICT x,
   const std::size_t row_stride = rows.row_stride;
   constexpr std::size_t kPointers = (kBlock + kPointerRows - 1) / kPointerRows;
   const float* row[kPointers];
+  HWPROF_UNROLL
   for (std::size_t q = 0; q < kPointers; ++q) row[q] = x + q * kPointerRows * row_stride;
   const float* const end = x + rows.depth;
   if constexpr (kBlock * kVectors * kPanels < kChains) {
     // Too few sums to hide the latency of FMA: odd steps get sums of their own.
     Vec odd[kBlock][kPanels * kVectors];
-    for (auto& sums : odd) {
-      for (Vec& value : sums) value = hn::Zero(Tag());
+    HWPROF_UNROLL
+    for (std::size_t r = 0; r < kBlock; ++r) {
+      HWPROF_UNROLL
+      for (std::size_t v = 0; v < kPanels * kVectors; ++v) odd[r][v] = hn::Zero(Tag());
     }
     if (rows.depth % 2 != 0) {
       step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, sum);
@@ -177,7 +194,9 @@ HWY_INLINE void accumulate(const Rows& rows, const float* HWY_RESTRICT x,
       step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, sum);
       step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, odd);
     }
+    HWPROF_UNROLL
     for (std::size_t r = 0; r < kBlock; ++r) {
+      HWPROF_UNROLL
       for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
         sum[r][v] = hn::Add(sum[r][v], odd[r][v]);
       }
@@ -206,8 +225,10 @@ HWY_INLINE void block(const Rows& rows, std::size_t first, const Panels& panels,
                       std::size_t ahead_bytes, Sink& sink) {
   const Tag tag;
   Vec sum[kBlock][kPanels * kVectors];
+  HWPROF_UNROLL
   for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
     const Vec start = hn::LoadU(tag, panels.bias + v * kLanes);
+    HWPROF_UNROLL
     for (std::size_t r = 0; r < kBlock; ++r) sum[r][v] = start;
   }
   for (std::size_t s = 0; s < rows.segments; ++s) {

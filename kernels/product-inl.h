@@ -42,10 +42,12 @@ class StoreSink {
                        hn::Vec<D> (&sum)[kBlock][kVectors]) {
     constexpr std::size_t kWidth = hn::MaxLanes(D());
     const auto floor = hn::Set(d, floor_);
+    HWPROF_UNROLL
     for (std::size_t r = 0; r < kBlock; ++r) {
+      HWPROF_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) {
         const std::size_t from = column + v * kWidth;
-        if (from >= columns_) break;
+        if (from >= columns_) continue;
         const std::size_t at = (row + r) * stride_ + column_ + from;
         const std::size_t count = HWY_MIN(kWidth, columns_ - from);
         HWY_ALIGN float part[kWidth];
@@ -102,10 +104,12 @@ class MaxSink {
                        hn::Vec<D> (&sum)[kBlock][kVectors]) {
     const hn::RebindToSigned<D> as_signed;
     const hn::RebindToUnsigned<D> as_unsigned;
+    HWPROF_UNROLL
     for (std::size_t v = 0; v < kVectors; ++v) {
       const std::size_t at = column + v * hn::MaxLanes(D());
       auto largest = hn::Load(as_signed, largest_ + at);
       auto topmost = hn::Load(as_unsigned, topmost_ + at);
+      HWPROF_UNROLL
       for (std::size_t r = 0; r < kBlock; ++r) {
         largest = hn::Max(largest, hn::BitCast(as_signed, sum[r][v]));
         topmost = hn::Max(topmost, hn::BitCast(as_unsigned, sum[r][v]));
@@ -165,14 +169,18 @@ HWY_INLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_
                           const float* bias, std::size_t column, Sink& sink) {
   const Tag tag;
   Vec sum[kBlock][kDotColumns];
-  for (auto& row : sum) {
-    for (Vec& value : row) value = hn::Zero(tag);
+  HWPROF_UNROLL
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    HWPROF_UNROLL
+    for (std::size_t c = 0; c < kDotColumns; ++c) sum[r][c] = hn::Zero(tag);
   }
   const float* HWY_RESTRICT x = rows.x + first * rows.row_stride;
   const std::size_t whole = rows.depth / kLanes, rest = rows.depth % kLanes;
   for (std::size_t step = 0; step < whole; ++step) {
+    HWPROF_UNROLL
     for (std::size_t r = 0; r < kBlock; ++r) {
       const Vec value = hn::LoadU(tag, x + r * rows.row_stride + step * kLanes);
+      HWPROF_UNROLL
       for (std::size_t c = 0; c < kDotColumns; ++c) {
         sum[r][c] = hn::MulAdd(value, hn::LoadU(tag, weights + c * kLanes), sum[r][c]);
       }
@@ -181,9 +189,11 @@ HWY_INLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_
   }
   if (rest != 0) {
     const auto taken = hn::FirstN(tag, kLanes - rest);
+    HWPROF_UNROLL
     for (std::size_t r = 0; r < kBlock; ++r) {
       const Vec value =
           hn::IfThenZeroElse(taken, hn::LoadU(tag, x + r * rows.row_stride + rows.depth - kLanes));
+      HWPROF_UNROLL
       for (std::size_t c = 0; c < kDotColumns; ++c) {
         sum[r][c] = hn::MulAdd(value, hn::LoadU(tag, weights + c * kLanes), sum[r][c]);
       }
@@ -192,6 +202,7 @@ HWY_INLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_
   const DotTag dot_tag;
   const auto start = hn::LoadU(dot_tag, bias);
   hn::Vec<DotTag> result[kBlock][1];
+  HWPROF_UNROLL
   for (std::size_t r = 0; r < kBlock; ++r) result[r][0] = hn::Add(start, sums_of_lanes(sum[r]));
   sink.take(dot_tag, first, column, result);
 }

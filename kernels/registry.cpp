@@ -112,6 +112,7 @@ std::vector<std::string_view> variant_names() {
   };
   add(kConv1d);
   add(kMaxpool);
+  add(kConv1dMaxpool);
   add(kLinear);
   return names;
 }

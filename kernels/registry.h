@@ -67,8 +67,8 @@ std::span<const SoftmaxVariant> softmax_variants();
 
 inline constexpr std::string_view kReferenceName = "reference";
 
-// Names over the operations that the text CNN's workload runs (conv1d, maxpool, linear), each once,
-// in table order.
+// Names over the operations that the text CNN's workload runs (conv1d, maxpool, both fused,
+// linear), each once, in table order.
 std::vector<std::string_view> variant_names();
 
 }  // namespace hwprof

@@ -47,27 +47,43 @@ HWY_EXPORT(target_name);
 
 std::string simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
-Result<void> cap_simd(std::string_view isa) {
+namespace {
+
+// What the CPU has, whatever cap was set before.
+std::int64_t cpu_targets() {
+  hwy::SetSupportedTargetsForTest(0);
+  return hwy::SupportedTargets();
+}
+
+Result<std::int64_t> target_of(std::string_view isa) {
   std::string known;
   for (const Isa& entry : kIsas) {
-    if (entry.name != isa) {
-      known += (known.empty() ? "" : ", ") + std::string(entry.name);
-      continue;
-    }
-    hwy::SetSupportedTargetsForTest(0);  // an earlier cap must not hide what the CPU has
-    const std::int64_t has = hwy::SupportedTargets();
-    if ((has & entry.target) == 0) {
-      hwy::GetChosenTarget().Update(has);
+    if (entry.name == isa) {
+      if ((cpu_targets() & entry.target) != 0) return entry.target;
       return usage_error("this CPU has no " + std::string(isa),
                          "leave --isa out to use the best that it has");
     }
-    const std::int64_t better = entry.target - 1;
-    hwy::SetSupportedTargetsForTest(has & ~better);
-    hwy::GetChosenTarget().Update(has & ~better);
-    return {};
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
   return usage_error("no instruction set of this architecture is called " + std::string(isa),
                      "choose one of " + known);
+}
+
+}  // namespace
+
+Result<void> check_simd_cap(std::string_view isa) {
+  const Result<std::int64_t> target = target_of(isa);
+  if (!target) return error_of(target);
+  return {};
+}
+
+Result<void> cap_simd(std::string_view isa) {
+  const Result<std::int64_t> target = target_of(isa);
+  if (!target) return error_of(target);
+  const std::int64_t allowed = cpu_targets() & ~(*target - 1);  // lower bits are better targets
+  hwy::SetSupportedTargetsForTest(allowed);
+  hwy::GetChosenTarget().Update(allowed);
+  return {};
 }
 
 }  // namespace hwprof

@@ -15,5 +15,7 @@ std::string simd_target();
 // "neon". Fault::kUsage when the CPU lacks it or the name is unknown. Call it before weights are
 // packed: their layout follows the width.
 Result<void> cap_simd(std::string_view isa);
+// The same judgement, nothing set.
+Result<void> check_simd_cap(std::string_view isa);
 
 }  // namespace hwprof

@@ -8,6 +8,9 @@
 
 #include "src/blas/rung.h"
 #include "src/cli/options.h"
+#include "src/commands/doctor.h"
+#include "src/commands/events.h"
+#include "src/commands/peak.h"
 #include "src/commands/profile.h"
 #include "src/report/output.h"
 
@@ -22,6 +25,12 @@ using hwprof::Result;
 constexpr hwprof::cli::Command kCommands[] = {
     {"profile", "Profile the forward pass of a text CNN, and judge the BLAS under it.",
      [](CLI::App& app) { return hwprof::cli::declare_profile(app, hwprof::run_profile); }},
+    {"events", "List what can be counted here, or explain events for any CPU.",
+     [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
+    {"doctor", "Say what stands between this machine and good numbers.",
+     [](CLI::App& app) { return hwprof::cli::declare_doctor(app, hwprof::run_doctor); }},
+    {"peak", "Measure the FMA peak and the bandwidth of each memory level.",
+     [](CLI::App& app) { return hwprof::cli::declare_peak(app, hwprof::run_peak); }},
 };
 
 Result<int> run(const std::vector<std::string>& args) {

@@ -53,24 +53,24 @@ struct Loop {
 
 // Loops without another branch inside.
 std::vector<Loop> innermost_loops(const std::vector<Instruction>& code) {
-  static const std::regex kBranch("^(j[a-z]+|b\\.[a-z]+|cbn?z|tbn?z)\\s.*?([0-9a-f]+) <.*");
-  static const std::regex kFma("^(vfn?madd|fmla).*");
-  static const std::regex kSpill(
+  static const std::regex branch("^(j[a-z]+|b\\.[a-z]+|cbn?z|tbn?z)\\s.*?([0-9a-f]+) <.*");
+  static const std::regex fma("^(vfn?madd|fmla).*");
+  static const std::regex spill(
       "^(.*%[xyz]mm.*\\(%rsp.*|.*\\(%rsp.*%[xyz]mm.*|vmov[a-z0-9]+\\s+%[xyz]mm[0-9]+,.*\\).*"
       "|(st[rpu]+|ldr|ldp)\\s+[qv][0-9]+,.*\\[sp.*|st[rpu]+\\s+[qv][0-9]+,.*)\n?$");
   std::vector<Loop> loops;
   std::size_t after_branch = 0;  // no loop may begin before the last branch
   for (std::size_t i = 0; i < code.size(); ++i) {
     std::smatch match;
-    if (!std::regex_search(code[i].text, match, kBranch)) continue;
+    if (!std::regex_search(code[i].text, match, branch)) continue;
     const std::uint64_t target = std::stoull(match[2], nullptr, 16);
     std::size_t begin = after_branch;
     while (begin < i && code[begin].address != target) ++begin;
     if (begin < i) {
       Loop loop;
       for (std::size_t at = begin; at <= i; ++at) {
-        loop.fma += std::regex_search(code[at].text, kFma) ? 1 : 0;
-        loop.spills += std::regex_search(code[at].text, kSpill) ? 1 : 0;
+        loop.fma += std::regex_search(code[at].text, fma) ? 1 : 0;
+        loop.spills += std::regex_search(code[at].text, spill) ? 1 : 0;
         ++loop.instructions;
       }
       loops.push_back(loop);

@@ -273,8 +273,9 @@ TEST(Registry, TheReferenceComesFirstAndNamesAreUnique) {
   EXPECT_EQ(conv2d_variants().front().name, kReferenceName);
   EXPECT_EQ(conv2d_bn_relu_variants().front().name, kReferenceName);
   const std::vector<std::string_view> names = variant_names();
-  EXPECT_EQ(names, (std::vector<std::string_view>{"reference", "simd", "blas-im2col",
-                                                  "blas-shifted", "blas-gemm", "blas-gemv"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{"reference", "simd", "blas-im2col", "blas-shifted",
+                                           "fused", "blas-gemm", "blas-gemv"}));
 }
 
 }  // namespace

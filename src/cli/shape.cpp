@@ -32,7 +32,7 @@ Result<std::vector<std::size_t>> parse_filter_sizes(std::string_view text) {
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find('+', start), text.size());
     const auto size = parse_size(kFilterSizes, text.substr(start, end - start));
-    if (!size) return tl::make_unexpected(size.error());
+    if (!size) return error_of(size);
     if (std::find(sizes.begin(), sizes.end(), *size) != sizes.end()) {
       return usage_error(fmt::format("--shape: filter_sizes has {} twice", *size));
     }
@@ -45,12 +45,12 @@ Result<std::vector<std::size_t>> parse_filter_sizes(std::string_view text) {
 Result<void> set(ShapeOptions& shape, std::string_view key, std::string_view text) {
   if (key == kFilterSizes) {
     auto sizes = parse_filter_sizes(text);
-    if (!sizes) return tl::make_unexpected(sizes.error());
+    if (!sizes) return error_of(sizes);
     shape.filter_sizes = std::move(*sizes);
     return {};
   }
   const auto size = parse_size(key, text);
-  if (!size) return tl::make_unexpected(size.error());
+  if (!size) return error_of(size);
   if (key == "k") shape.filter_sizes = {*size};
   if (key == "d_e") shape.d_e = *size;
   if (key == "d_c") shape.d_c = *size;
@@ -115,7 +115,7 @@ Result<ShapeOptions> parse_shape(std::string_view text) {
     }
     seen.push_back(key);
     if (auto done = set(shape, key, item.substr(equals + 1)); !done) {
-      return tl::make_unexpected(done.error());
+      return error_of(done);
     }
     start = end + 1;
   }
@@ -126,7 +126,7 @@ Result<ShapeOptions> parse_shape(std::string_view text) {
     return usage_error("--shape: k and filter_sizes exclude each other",
                        "k=2 is the same as filter_sizes=2");
   }
-  if (auto fits = check_together(shape); !fits) return tl::make_unexpected(fits.error());
+  if (auto fits = check_together(shape); !fits) return error_of(fits);
   return shape;
 }
 

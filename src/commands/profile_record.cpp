@@ -40,17 +40,19 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.checked_documents = max_rel_error ? checked_documents : 0;
   row.counters = std::move(counters);
   const Roofline limit = roofline(task.cost, ceilings.f32_gflops, ceilings.levels);
-  row.roofline_ns = limit.ns;
   row.intensity = limit.intensity;
-  row.bound = limit.compute_bound ? "compute" : "memory";
-  row.bandwidth_level = limit.level;
+  if (!limit.level.empty()) {
+    row.roofline_ns = limit.ns;
+    row.bound = limit.compute_bound ? "compute" : "memory";
+    row.bandwidth_level = limit.level;
+  }
   if (measured == nullptr || measured->call_ns.empty()) {
     row.reason = task.reason.empty() ? "interrupted before it was measured" : task.reason;
     return row;
   }
   row.time_ns = summarise(*measured);
   row.calls = measured->calls;
-  row.roofline_fraction = limit.ns / row.time_ns->median;
+  if (row.roofline_ns) row.roofline_fraction = *row.roofline_ns / row.time_ns->median;
   if (task.cost.flops > 0) row.gflops = task.cost.flops / row.time_ns->median;
   if (!measured->peak_ratio.empty()) {
     row.peak_fraction = median(measured->peak_ratio);

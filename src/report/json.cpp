@@ -1,30 +1,12 @@
 // The contract hwprof.profile/1 (docs: README, "JSON"). An absent or non-finite number is null,
 // with its reason beside it. ASCII only: nlohmann escapes everything else, so that neither a path
 // that is no UTF-8 nor a control character reaches whoever prints the file.
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "src/report/content.h"
+#include "src/report/json_parts.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-// Sizes that the probe could not find are 0 in the record.
-Json known(std::uint64_t value) { return value > 0 ? Json(value) : Json(nullptr); }
 
 template <class Pairs>
 Json object_of(const Pairs& pairs) {
@@ -64,27 +46,6 @@ Json machine_json(const Machine& machine) {
           {"cpus", known(machine.cpus)},
           {"memory_bytes", known(machine.memory_bytes)},
           {"caches", caches}};
-}
-
-Json peak_json(const Peak& peak) {
-  Json by_isa = Json::object();
-  for (const auto& [isa, gflops] : peak.by_isa) by_isa[isa] = number(gflops);
-  Json bandwidth = Json::object();
-  Json detail = Json::array();
-  for (const Bandwidth& level : peak.bandwidth) {
-    bandwidth[level.level] = number(level.read_gbs);
-    detail.push_back({{"level", level.level},
-                      {"working_set_bytes", level.working_set_bytes},
-                      {"read_gbs", number(level.read_gbs)},
-                      {"copy_gbs", number(level.copy_gbs)},
-                      {"triad_gbs", number(level.triad_gbs)}});
-  }
-  return {{"f32_gflops", number(peak.f32_gflops)},
-          {"isa", peak.isa},
-          {"threads", peak.threads},
-          {"by_isa", by_isa},
-          {"bandwidth_gbs", bandwidth},
-          {"bandwidth", detail}};
 }
 
 Json blas_json(const Blas& blas) {
@@ -245,7 +206,7 @@ std::string profile_json(const Profile& profile) {
       {"passes", passes},
       {"complexity", complexity_json(profile.complexity)},
       {"warnings", warnings}};
-  return out.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 }  // namespace hwprof::report

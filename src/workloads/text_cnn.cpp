@@ -74,6 +74,13 @@ struct TextCnn::State {
 
   [[nodiscard]] std::size_t linear_inputs() const { return shape.filter_sizes.size() * shape.d_c; }
 
+  [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> conv1d_shape(
+      const Branch& branch) const {
+    return {{"k", branch.shape.k},     {"d_e", branch.shape.d_e},
+            {"d_c", branch.shape.d_c}, {"batch", batch.documents()},
+            {"rows", batch.rows()},    {"positions", branch.position_start.back()}};
+  }
+
   Conv1dCall conv1d_call(Branch& branch) {
     return {.shape = branch.shape,
             .row_start = batch.row_start,
@@ -83,6 +90,17 @@ struct TextCnn::State {
             .h = branch.h.data(),
             .scratch = nullptr,
             .blas = blas,
+            .team = &team};
+  }
+
+  Conv1dMaxpoolCall conv1d_maxpool_call(Branch& branch, std::size_t index) {
+    return {.shape = branch.shape,
+            .row_start = batch.row_start,
+            .x = batch.x.data(),
+            .w = branch.w.data(),
+            .bias = branch.bias.data(),
+            .g = g.data() + index * shape.d_c,
+            .g_stride = linear_inputs(),
             .team = &team};
   }
 
@@ -111,6 +129,7 @@ struct TextCnn::State {
   template <class V, class S>
   Result<const float*> pack(const V& variant, const S& layer, const float* weights);
   Result<void> add_conv1d(const std::vector<std::string>& only, const std::string& no_blas);
+  Result<void> add_conv1d_maxpool(const std::vector<std::string>& only);
   void add_maxpool(const std::vector<std::string>& only);
   Result<void> add_linear(const std::vector<std::string>& only, const std::string& no_blas);
   double check_conv1d(Branch& branch);
@@ -217,12 +236,7 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
       Task& task = tasks.emplace_back();
       task.op = "conv1d";
       task.variant = variant.name;
-      task.shape = {{"k", k},
-                    {"d_e", d_e},
-                    {"d_c", d_c},
-                    {"batch", batch.documents()},
-                    {"rows", batch.rows()},
-                    {"positions", positions}};
+      task.shape = conv1d_shape(branch);
       task.cost = conv1d_cost(k, d_e, d_c, batch.rows(), positions);
       task.optimised = variant.name != kReferenceName;
       task.needs_blas = variant.needs_blas;
@@ -239,6 +253,38 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
       task.check = [this, &branch, run = task.run] {
         run();
         return check_conv1d(branch);
+      };
+    }
+  }
+  return {};
+}
+
+Result<void> TextCnn::State::add_conv1d_maxpool(const std::vector<std::string>& only) {
+  for (std::size_t index = 0; index < branches.size(); ++index) {
+    Branch& branch = branches[index];
+    const auto [k, d_e, d_c] = branch.shape;
+    const std::size_t positions = branch.position_start.back();
+    for (const Conv1dMaxpoolVariant& variant : conv1d_maxpool_variants()) {
+      // The reference of the fused operation is that of its parts: not measured twice.
+      if (variant.name == kReferenceName || !wanted(only, variant.name)) continue;
+      Conv1dMaxpoolCall call = conv1d_maxpool_call(branch, index);
+      const Result<const float*> weights = pack(variant, branch.shape, call.w);
+      if (!weights) return error_of(weights);
+      call.packed = *weights;
+      Task& task = tasks.emplace_back();
+      task.op = "conv1d-maxpool";
+      task.variant = variant.name;
+      task.shape = conv1d_shape(branch);
+      task.cost = conv1d_maxpool_cost(k, d_e, d_c, batch.rows(), positions, batch.documents());
+      task.run = [call, run = variant.run] { run(call); };
+      task.check = [this, call, run = task.run] {
+        run();
+        double error = 0;
+        for (const std::size_t b : sample) {
+          error = std::max(error, max_relative_error(conv1d_maxpool_expected(call, b),
+                                                     call.g + b * call.g_stride));
+        }
+        return error;
       };
     }
   }
@@ -311,6 +357,17 @@ Result<void> TextCnn::State::add_linear(const std::vector<std::string>& only,
   return {};
 }
 
+const std::vector<ForwardPassSpec>& text_cnn_passes() {
+  static const std::vector<ForwardPassSpec> passes = {
+      {"reference", {{"conv1d", "reference"}, {"maxpool", "reference"}, {"linear", "reference"}}},
+      {"simd", {{"conv1d", "simd"}, {"maxpool", "simd"}, {"linear", "simd"}}},
+      {"fused", {{"conv1d-maxpool", "fused"}, {"linear", "simd"}}},
+      {"blas-im2col", {{"conv1d", "blas-im2col"}, {"maxpool", "simd"}, {"linear", "blas-gemm"}}},
+      {"blas-shifted", {{"conv1d", "blas-shifted"}, {"maxpool", "simd"}, {"linear", "blas-gemv"}}},
+  };
+  return passes;
+}
+
 TextCnn::TextCnn(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TextCnn::TextCnn(TextCnn&&) noexcept = default;
 TextCnn& TextCnn::operator=(TextCnn&&) noexcept = default;
@@ -331,6 +388,7 @@ Result<TextCnn> TextCnn::create(const Batch& batch, const TextCnnShape& shape,
     return error_of(done);
   }
   state->add_maxpool(only);
+  if (auto done = state->add_conv1d_maxpool(only); !done) return error_of(done);
   if (auto done = state->add_linear(only, no_blas_reason); !done) {
     return error_of(done);
   }

@@ -1,0 +1,118 @@
+// The C interface: nothing that is thrown inside gets out.
+#include "counters/hwprof.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "counters/region_report.h"
+
+namespace hwprof {
+namespace {
+
+// Valid until the thread's next call.
+const char* problem(std::string text) {
+  static thread_local std::string last;
+  last = std::move(text);
+  return last.c_str();
+}
+
+std::string make_report(hwprof_format format) {
+  RegionRuntime& runtime = RegionRuntime::instance();
+  const RegionReport report = make_region_report(runtime.setup(), runtime.totals());
+  return format == HWPROF_JSON ? regions_as_json(report) : regions_as_text(report);
+}
+
+// Whole or not at all: a reader never sees half a report.
+std::string write_whole(const std::string& path, const std::string& text) {
+  const std::string unfinished = path + ".part";
+  const auto failed = [&] {
+    return fmt::format("cannot write {}: {}", path, std::strerror(errno));
+  };
+  std::FILE* file = std::fopen(unfinished.c_str(), "we");
+  if (file == nullptr) return failed();
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  std::string error = written ? "" : failed();
+  if (std::fclose(file) != 0 && error.empty()) error = failed();
+  if (error.empty() && std::rename(unfinished.c_str(), path.c_str()) != 0) error = failed();
+  if (!error.empty()) std::remove(unfinished.c_str());
+  return error;
+}
+
+}  // namespace
+
+void write_regions_at_exit() try {
+  RegionRuntime& runtime = RegionRuntime::instance();
+  std::string path = std::getenv("HWPROF_REGIONS");
+  const bool json = path.ends_with(".json");
+  if (runtime.is_fork_) {
+    if (runtime.totals().threads == 0) return;
+    path += fmt::format(".{}", getpid());
+  }
+  const std::string error = write_whole(path, make_report(json ? HWPROF_JSON : HWPROF_TEXT));
+  if (!error.empty()) std::fprintf(stderr, "hwprof: %s\n", error.c_str());
+} catch (const std::bad_alloc&) {
+  std::fputs("hwprof: no memory for the report of regions\n", stderr);
+}
+
+}  // namespace hwprof
+
+using hwprof::caller_regions;
+using hwprof::RegionRuntime;
+
+extern "C" {
+
+const char* hwprof_start(const char* events) try {
+  const auto started = RegionRuntime::instance().start(events == nullptr ? "" : events);
+  if (started) return nullptr;
+  const hwprof::Error& error = started.error();
+  return hwprof::problem(error.hint.empty() ? error.what : error.what + "; " + error.hint);
+} catch (const std::bad_alloc&) {
+  return "no memory";
+}
+
+hwprof_region hwprof_enter(const char* name) try {
+  hwprof::RegionThread* regions = caller_regions;
+  if (regions == nullptr) [[unlikely]] {
+    regions = RegionRuntime::instance().start_thread();
+    if (regions == nullptr) return 0;
+  }
+  return regions->enter(name == nullptr ? "(no name)" : name);
+} catch (const std::bad_alloc&) {
+  return 0;
+}
+
+void hwprof_leave(hwprof_region region) {
+  if (caller_regions == nullptr || !caller_regions->leave(region)) [[unlikely]]
+    RegionRuntime::instance().leave_unknown(region);
+}
+
+void hwprof_declare(hwprof_region region, double flops, double bytes) {
+  if (caller_regions == nullptr || !caller_regions->declare(region, flops, bytes)) [[unlikely]]
+    RegionRuntime::instance().leave_unknown(region);
+}
+
+char* hwprof_report(hwprof_format format) try {
+  return strdup(hwprof::make_report(format).c_str());
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+void hwprof_free(char* report) { std::free(report); }
+
+const char* hwprof_write(const char* path, hwprof_format format) try {
+  if (path == nullptr) return "no path";
+  std::string error = hwprof::write_whole(path, hwprof::make_report(format));
+  return error.empty() ? nullptr : hwprof::problem(std::move(error));
+} catch (const std::bad_alloc&) {
+  return "no memory";
+}
+
+const char* hwprof_version(void) { return HWPROF_VERSION; }
+
+}  // extern "C"

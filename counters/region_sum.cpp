@@ -1,0 +1,91 @@
+#include "counters/region_sum.h"
+
+namespace hwprof {
+namespace {
+
+void add_all(const std::vector<std::uint64_t>& part, std::vector<std::uint64_t>& sum) {
+  sum.resize(part.size());
+  for (std::size_t i = 0; i < part.size(); ++i) sum[i] += part[i];
+}
+
+void add_numbers(const RegionSum& part, RegionSum& sum) {
+  sum.threads += part.threads;
+  sum.calls += part.calls;
+  sum.nested += part.nested;
+  sum.open += part.open;
+  sum.unfinished += part.unfinished;
+  sum.total_ns += part.total_ns;
+  sum.self_ns += part.self_ns;
+  sum.counted_calls += part.counted_calls;
+  sum.enabled_ns += part.enabled_ns;
+  sum.running_ns += part.running_ns;
+  sum.flops += part.flops;
+  sum.bytes += part.bytes;
+  add_all(part.totals, sum.totals);
+  add_all(part.selves, sum.selves);
+}
+
+// Node by node: a thread that never rests between two edges would never let a whole tree be copied.
+RegionSum copy_of(const RegionTree& tree, const RegionNode& node) {
+  RegionSum copy;
+  copy.threads = 1;
+  copy.totals.resize(tree.event_count());
+  copy.selves.resize(tree.event_count());
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  tree.read_consistently([&] {
+    copy.calls = node.calls.load(kRelaxed);
+    copy.nested = node.nested.load(kRelaxed);
+    copy.open = node.open.load(kRelaxed);
+    copy.unfinished = node.unfinished.load(kRelaxed);
+    copy.total_ns = node.total_ns.load(kRelaxed);
+    copy.self_ns = node.self_ns.load(kRelaxed);
+    copy.counted_calls = node.counted_calls.load(kRelaxed);
+    copy.enabled_ns = node.enabled_ns.load(kRelaxed);
+    copy.running_ns = node.running_ns.load(kRelaxed);
+    copy.flops = node.flops.load(kRelaxed);
+    copy.bytes = node.bytes.load(kRelaxed);
+    for (std::size_t i = 0; i < tree.event_count(); ++i) {
+      copy.totals[i] = node.events[i].total.load(kRelaxed);
+      copy.selves[i] = node.events[i].self.load(kRelaxed);
+    }
+  });
+  return copy;
+}
+
+}  // namespace
+
+std::size_t RegionSums::child(std::size_t parent, const std::string& name) {
+  const auto [place, is_new] = index_.try_emplace({parent, name}, nodes_.size());
+  if (is_new) {
+    RegionSum& made = nodes_.emplace_back();
+    made.name = name;
+    made.parent = parent;
+    nodes_[parent].children.push_back(place->second);
+  }
+  return place->second;
+}
+
+void RegionSums::merge(const RegionTree& tree) {
+  std::vector<std::pair<const RegionNode*, std::size_t>> pending{{tree.root(), 0}};
+  while (!pending.empty()) {
+    const auto [from, to] = pending.back();
+    pending.pop_back();
+    const RegionNode* node = from->first_child.load(std::memory_order_acquire);
+    for (; node != nullptr; node = node->next_sibling.load(std::memory_order_acquire)) {
+      const std::size_t target = child(to, node->name);
+      add_numbers(copy_of(tree, *node), nodes_[target]);
+      pending.emplace_back(node, target);
+    }
+  }
+}
+
+void RegionSums::merge(const RegionSums& part) {
+  std::vector<std::size_t> target_of(part.nodes_.size());  // the root to the root
+  for (std::size_t i = 1; i < part.nodes_.size(); ++i) {
+    const RegionSum& node = part.nodes_[i];
+    target_of[i] = child(target_of[node.parent], node.name);
+    add_numbers(node, nodes_[target_of[i]]);
+  }
+}
+
+}  // namespace hwprof

@@ -1,0 +1,135 @@
+// The arithmetic of a report, on trees made by hand.
+#include "counters/region_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hwprof {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kWeight = 4;
+
+// One event of one native event, which counts four each.
+RegionSetup setup_of(RegionCost cost) {
+  RegionSetup setup;
+  SelectedEvent event;
+  event.resolved.name = event.resolved.shown_as = "flops";
+  event.terms = {{0, kWeight}};
+  setup.selection.events = {event};
+  setup.selection.natives = setup.natives = {NativeEvent{}};
+  setup.selection.passes = {PassPlan{{{0}}}};
+  setup.cost = std::move(cost);
+  return setup;
+}
+
+struct Numbers {
+  std::uint64_t calls, total_ns, self_ns, total, self;
+};
+
+RegionNode* add_node(RegionTree& tree, RegionNode* parent, const char* name, Numbers numbers) {
+  RegionNode* node = tree.child(parent, name);
+  node->calls = node->counted_calls = numbers.calls;
+  node->total_ns = node->enabled_ns = node->running_ns = numbers.total_ns;
+  node->self_ns = numbers.self_ns;
+  node->events[0].total = numbers.total;
+  node->events[0].self = numbers.self;
+  return node;
+}
+
+RegionTotals totals_of(const RegionTree& tree) {
+  RegionTotals totals;
+  totals.sums.merge(tree);
+  return totals;
+}
+
+TEST(RegionReport, WhatTheEdgesCostIsTakenFromWhereItFell) {
+  RegionTree tree(1);
+  RegionNode* outer = add_node(tree, tree.root(), "outer", {10, 10000, 4000, 1000, 400});
+  add_node(tree, outer, "inner", {20, 6000, 6000, 600, 600});
+  const RegionReport report = make_region_report(setup_of({10, 30, {2}, {3}}), totals_of(tree));
+  ASSERT_EQ(report.rows.size(), 2u);
+  const RegionRow& around = report.rows[0];
+  const RegionRow& inside = report.rows[1];
+  EXPECT_EQ(inside.self_ns.corrected, 6000 - 20 * 10);
+  EXPECT_EQ(inside.total_ns.corrected, inside.self_ns.corrected);
+  EXPECT_EQ(around.self_ns.corrected, 4000 - 10 * 10 - 20 * 30);
+  EXPECT_EQ(around.total_ns.corrected, around.self_ns.corrected + inside.total_ns.corrected);
+  EXPECT_EQ(around.total_ns.raw, 10000);
+  EXPECT_EQ(inside.events[0].self->corrected, kWeight * (600 - 20 * 2));
+  EXPECT_EQ(around.events[0].self->corrected, kWeight * (400 - 10 * 2 - 20 * 3));
+  EXPECT_EQ(around.events[0].total->corrected,
+            around.events[0].self->corrected + inside.events[0].total->corrected);
+  EXPECT_EQ(around.events[0].total->raw, kWeight * 1000);
+}
+
+TEST(RegionReport, ACorrectionNeverGoesBelowZero) {
+  RegionTree tree(1);
+  RegionNode* outer = add_node(tree, tree.root(), "outer", {1, 1000, 900, 10, 5});
+  add_node(tree, outer, "inner", {1, 100, 100, 5, 5});
+  const RegionReport report =
+      make_region_report(setup_of({1e6, 1e6, {1e6}, {1e6}}), totals_of(tree));
+  for (const RegionRow& row : report.rows) {
+    EXPECT_EQ(row.total_ns.corrected, 0);
+    EXPECT_EQ(row.self_ns.corrected, 0);
+    EXPECT_EQ(row.events[0].total->corrected, 0);
+  }
+  EXPECT_EQ(report.rows[0].total_ns.raw, 1000);
+  EXPECT_FALSE(report.rows[0].gflops.has_value());
+}
+
+TEST(RegionReport, NestedCallsCostTheirOwnRegion) {
+  RegionTree tree(1);
+  add_node(tree, tree.root(), "recursive", {5, 1000, 1000, 50, 50})->nested = 4;
+  const RegionReport report = make_region_report(setup_of({10, 30, {0}, {0}}), totals_of(tree));
+  EXPECT_EQ(report.rows[0].self_ns.corrected, 1000 - 5 * 10 - 4 * 30);
+}
+
+TEST(RegionReport, SharedCountersAreScaledAndSaySo) {
+  RegionTree tree(1);
+  add_node(tree, tree.root(), "work", {1, 1000, 1000, 50, 50})->running_ns = 250;
+  const RegionReport report = make_region_report(setup_of({0, 0, {0}, {0}}), totals_of(tree));
+  EXPECT_EQ(report.rows[0].events[0].status, CountStatus::kScaled);
+  EXPECT_EQ(report.rows[0].events[0].coverage, 0.25);
+  EXPECT_EQ(report.rows[0].events[0].total->raw, kWeight * 50 * 4);
+  EXPECT_THAT(regions_as_text(report), HasSubstr("800~"));
+}
+
+TEST(RegionReport, CountersThatNeverRanGiveNoZero) {
+  RegionTree tree(1);
+  add_node(tree, tree.root(), "work", {1, 1000, 1000, 0, 0})->running_ns = 0;
+  const RegionReport report = make_region_report(setup_of({0, 0, {0}, {0}}), totals_of(tree));
+  EXPECT_EQ(report.rows[0].events[0].status, CountStatus::kNotCounted);
+  EXPECT_FALSE(report.rows[0].events[0].total.has_value());
+  EXPECT_THAT(report.rows[0].events[0].reason, HasSubstr("never ran"));
+}
+
+TEST(RegionReport, ThreadsAreMergedInTheOrderOfTheirPaths) {
+  RegionTree first(1), second(1);
+  add_node(first, first.root(), "a", {1, 10, 10, 1, 1});
+  RegionNode* b = add_node(second, second.root(), "b", {2, 20, 10, 2, 1});
+  add_node(second, b, "a", {2, 10, 10, 1, 1});
+  add_node(second, second.root(), "a", {4, 40, 40, 4, 4});
+  RegionSums left, all;
+  left.merge(first);
+  all.merge(second);
+  all.merge(left);
+  RegionTotals totals;
+  totals.sums = all;
+  const RegionReport report = make_region_report(setup_of({0, 0, {0}, {0}}), std::move(totals));
+  ASSERT_EQ(report.rows.size(), 3u);
+  EXPECT_EQ(report.rows[0].name, "b");
+  EXPECT_EQ(report.rows[1].depth, 1u);
+  EXPECT_EQ(report.rows[2].calls, 5u);
+  EXPECT_EQ(report.rows[2].threads, 2u);
+  EXPECT_EQ(report.rows[2].total_ns.raw, 50);
+}
+
+TEST(RegionReport, NoRegionIsSaidInWords) {
+  EXPECT_EQ(regions_as_text(make_region_report({}, {})), "No region was entered.\n");
+  EXPECT_THAT(regions_as_json(make_region_report({}, {})), HasSubstr("\"regions\": []"));
+}
+
+}  // namespace
+}  // namespace hwprof
