@@ -70,7 +70,8 @@ class Sequence {
   std::vector<Step> steps_;
 };
 
-OnednnWork work_of(std::shared_ptr<Sequence> sequence, const memory& result, const Desc& plain) {
+OnednnWork work_of(const std::shared_ptr<Sequence>& sequence, const memory& result,
+                   const Desc& plain) {
   return {[sequence] { sequence->run(); },
           [sequence, result, plain] { return sequence->read(result, plain); }};
 }
