@@ -41,7 +41,7 @@ void find_capacity(Machine& machine, unsigned cpu) {
       generic(*device, hybrid, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branches"),
       generic(*device, hybrid, PERF_COUNT_HW_INSTRUCTIONS, "instructions")};
   for (const NativeEvent& event : candidates) {
-    const Probe alone = probe_events(machine, {&event, 1});
+    const Probe alone = probe_events(machine, {&event, 1}, Trial::kShort);
     if (!alone.runs) {
       machine.pmu.reason = to_text(alone.refusal);
       continue;
@@ -49,7 +49,7 @@ void find_capacity(Machine& machine, unsigned cpu) {
     std::vector<NativeEvent> group{event};
     while (group.size() < kMostCounters) {
       group.push_back(event);
-      if (!probe_events(machine, group).runs) break;
+      if (!probe_events(machine, group, Trial::kShort).runs) break;
     }
     if (group.size() < kMostCounters) {
       machine.pmu.counters = static_cast<unsigned>(group.size() - 1);

@@ -62,7 +62,7 @@ struct Counting::State {
 
 Result<void> check_event_names(const Machine& machine, std::span<const std::string> names) {
   for (const std::string& name : names)
-    if (auto event = resolve(machine, 0, name); !event) return tl::make_unexpected(event.error());
+    if (auto event = resolve(machine, 0, name); !event) return error_of(event);
   return {};
 }
 
@@ -74,7 +74,7 @@ Counting::~Counting() = default;
 Result<Counting> Counting::open(const Machine& machine, unsigned cpu,
                                 std::span<const std::string> names, CountingOptions options) {
   auto selected = select_events(machine, cpu, names, options.max_passes);
-  if (!selected) return tl::make_unexpected(selected.error());
+  if (!selected) return error_of(selected);
   Selection& selection = *selected;
   keep_within_descriptors(selection);
 

@@ -4,13 +4,14 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "counters/text.h"
 
 namespace hwprof {
 namespace {
 
-// Intel: arch/x86/include/asm/intel-family.h. AMD: init_amd() in arch/x86/kernel/cpu/amd.c.
+// Intel: arch/x86/include/asm/intel-family.h. AMD: bsp_init_amd() in arch/x86/kernel/cpu/amd.c.
 // Arm and Apple: arch/arm64/include/asm/cputype.h. Widths: Intel and Arm optimisation manuals,
 // AMD software optimisation guides; E-cores and Apple as commonly published.
 constexpr CoreRow kCores[] = {
@@ -71,12 +72,15 @@ constexpr CoreRow kCores[] = {
     {Core::kZen1, "AMD Zen", Vendor::kAmd, 0x17, 0x00, 0x2f, "", "amd64_fam17h_zen1", 6},
     {Core::kZen1, "AMD Zen", Vendor::kAmd, 0x17, 0x50, 0x5f, "", "amd64_fam17h_zen1", 6},
     {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0x30, 0x4f, "", "amd64_fam17h_zen2", 6},
-    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0x60, 0xff, "", "amd64_fam17h_zen2", 6},
+    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0x60, 0x7f, "", "amd64_fam17h_zen2", 6},
+    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0x90, 0x91, "", "amd64_fam17h_zen2", 6},
+    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0xa0, 0xaf, "", "amd64_fam17h_zen2", 6},
     {Core::kZen3, "AMD Zen 3", Vendor::kAmd, 0x19, 0x00, 0x0f, "", "amd64_fam19h_zen3", 6},
     {Core::kZen3, "AMD Zen 3", Vendor::kAmd, 0x19, 0x20, 0x5f, "", "amd64_fam19h_zen3", 6},
     {Core::kZen4, "AMD Zen 4", Vendor::kAmd, 0x19, 0x10, 0x1f, "", "amd64_fam19h_zen4", 6},
     {Core::kZen4, "AMD Zen 4", Vendor::kAmd, 0x19, 0x60, 0xaf, "", "amd64_fam19h_zen4", 6},
-    {Core::kZen5, "AMD Zen 5", Vendor::kAmd, 0x1a, 0x00, 0x4f, "", "", 8},
+    {Core::kZen5, "AMD Zen 5", Vendor::kAmd, 0x1a, 0x00, 0x2f, "", "", 8},
+    {Core::kZen5, "AMD Zen 5", Vendor::kAmd, 0x1a, 0x40, 0x4f, "", "", 8},
     {Core::kZen5, "AMD Zen 5", Vendor::kAmd, 0x1a, 0x60, 0x7f, "", "", 8},
 
     {Core::kCortexA57, "Arm Cortex-A57", Vendor::kArm, 0x41, 0xd07, 0xd07, "", "arm_ac57", 3},
@@ -108,52 +112,80 @@ constexpr PortableEvent kPortable[] = {
      "cycles at a constant reference clock while the core is not halted", ""},
     {"branches", PortableKind::kHardware, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "1", true, false,
      "retired branches", ""},
-    {"branch-misses", PortableKind::kHardware, PERF_COUNT_HW_BRANCH_MISSES, "1", false, false,
+    {"branch-misses", PortableKind::kHardware, PERF_COUNT_HW_BRANCH_MISSES, "1", true, false,
      "retired branches that were mispredicted", ""},
-    {"flops", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"flops-sp", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"flops-dp", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
+    {"flops", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"flops-sp", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"flops-dp", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
     {"l1d-miss", PortableKind::kCache,
      cache_event(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_OP_READ,
                  PERF_COUNT_HW_CACHE_RESULT_MISS),
-     "1", false, false, "level 1 data cache misses, as the kernel defines them for this CPU",
+     "1", true, false, "level 1 data cache misses, as the kernel defines them for this CPU",
      "lines brought in on Intel and Arm, prefetched ones included; missing loads on AMD"},
-    {"l2-miss", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"llc-ref", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"llc-miss", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"dtlb-miss", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"stalls", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"dram-fills", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"cache-references", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
-    {"cache-misses", PortableKind::kTable, 0, "1", false, false, kPerCpuMeaning, ""},
+    {"l2-miss", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"llc-ref", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"llc-miss", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"dtlb-miss", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"stalls", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"dram-fills", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"cache-references", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
+    {"cache-misses", PortableKind::kTable, 0, "1", true, false, kPerCpuMeaning, ""},
     {"task-clock", PortableKind::kSoftware, PERF_COUNT_SW_TASK_CLOCK, "ns", true, false,
      "time on a CPU, summed over threads", ""},
     {"context-switches", PortableKind::kSoftware, PERF_COUNT_SW_CONTEXT_SWITCHES, "1", false, true,
      "times that a thread left its CPU", ""},
     {"migrations", PortableKind::kSoftware, PERF_COUNT_SW_CPU_MIGRATIONS, "1", false, true,
      "times that a thread moved to another CPU", ""},
-    {"page-faults", PortableKind::kSoftware, PERF_COUNT_SW_PAGE_FAULTS, "1", false, false,
+    {"page-faults", PortableKind::kSoftware, PERF_COUNT_SW_PAGE_FAULTS, "1", true, false,
      "page faults, minor and major", ""},
-    {"minor-faults", PortableKind::kSoftware, PERF_COUNT_SW_PAGE_FAULTS_MIN, "1", false, false,
+    {"minor-faults", PortableKind::kSoftware, PERF_COUNT_SW_PAGE_FAULTS_MIN, "1", true, false,
      "page faults served without reading a disk", ""},
     {"major-faults", PortableKind::kSoftware, PERF_COUNT_SW_PAGE_FAULTS_MAJ, "1", false, false,
      "page faults that read a disk", ""},
 };
 
+constexpr std::pair<Vendor, std::string_view> kVendors[] = {{Vendor::kIntel, "intel"},
+                                                            {Vendor::kAmd, "amd"},
+                                                            {Vendor::kArm, "arm"},
+                                                            {Vendor::kApple, "apple"}};
+constexpr unsigned kAppleImplementer = 0x61;
+
 std::string_view vendor_name(Vendor vendor) {
-  switch (vendor) {
-    case Vendor::kIntel:
-      return "intel";
-    case Vendor::kAmd:
-      return "amd";
-    case Vendor::kArm:
-      return "arm";
-    case Vendor::kApple:
-      return "apple";
-    case Vendor::kOther:
-      break;
-  }
+  for (const auto& [known, name] : kVendors)
+    if (known == vendor) return name;
   return "other";
+}
+
+bool is_model(const CoreRow& row, const CpuId& id) {
+  return row.vendor == id.vendor && row.family == id.family && row.first_model <= id.model &&
+         id.model <= row.last_model;
+}
+
+std::string id_and_name(const CoreRow& row, unsigned model) {
+  return fmt::format("{} ({})", format_cpu_id({row.vendor, row.family, model, 0}), row.name);
+}
+
+// The closest model of the same family; else what the table has of the vendor; else of all.
+std::string known_near(const CpuId& id) {
+  const CoreRow* near = nullptr;
+  unsigned best = 0, near_model = 0;
+  std::vector<std::string> of_vendor, all;
+  for (const CoreRow& row : kCores) {
+    const std::string text = id_and_name(row, row.first_model);
+    all.push_back(text);
+    if (row.vendor != id.vendor) continue;
+    of_vendor.push_back(text);
+    if (row.family != id.family) continue;
+    const unsigned model = std::clamp(id.model, row.first_model, row.last_model);
+    const unsigned distance = model > id.model ? model - id.model : id.model - model;
+    if (near != nullptr && distance >= best) continue;
+    near = &row;
+    best = distance;
+    near_model = model;
+  }
+  if (near != nullptr)
+    return fmt::format("the nearest model is {}", id_and_name(*near, near_model));
+  return fmt::format("the table has {}", join(of_vendor.empty() ? all : of_vendor));
 }
 
 }  // namespace
@@ -184,15 +216,20 @@ std::vector<std::string_view> portable_names() {
 }
 
 const CoreRow* find_core(const CpuId& id, std::string_view pmu) {
-  const auto is_model = [&](const CoreRow& row) {
-    return row.vendor == id.vendor && row.family == id.family && row.first_model <= id.model &&
-           id.model <= row.last_model;
-  };
   for (const CoreRow& row : kCores)
-    if (is_model(row) && !row.pmu.empty() && row.pmu == pmu) return &row;
+    if (is_model(row, id) && !row.pmu.empty() && row.pmu == pmu) return &row;
   for (const CoreRow& row : kCores)
-    if (is_model(row) && row.pmu.empty()) return &row;
+    if (is_model(row, id) && row.pmu.empty()) return &row;
   return nullptr;
+}
+
+std::vector<const CoreRow*> core_kinds(const CpuId& id) {
+  std::vector<const CoreRow*> kinds;
+  for (const CoreRow& row : kCores)
+    if (is_model(row, id)) kinds.push_back(&row);
+  std::stable_partition(kinds.begin(), kinds.end(),
+                        [](const CoreRow* row) { return row->pmu.empty(); });
+  return kinds;
 }
 
 const EventRow* find_row(Core core, std::string_view name) {
@@ -210,6 +247,26 @@ const PortableEvent* find_portable(std::string_view name) {
 
 std::string format_cpu_id(const CpuId& id) {
   return fmt::format("{}/{}/{}", vendor_name(id.vendor), id.family, id.model);
+}
+
+Result<CpuId> parse_cpu_id(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, '/');
+  const auto family = parts.size() == 3 ? parse_unsigned(parts[1]) : std::nullopt;
+  const auto model = parts.size() == 3 ? parse_unsigned(parts[2]) : std::nullopt;
+  constexpr std::uint64_t kLargest = 0xffff;
+  if (!family || !model || *family > kLargest || *model > kLargest)
+    return usage_error(fmt::format("CPU '{}' is not of the form vendor/family/model", text),
+                       "as in intel/6/143, amd/26/2 or arm/0x41/0xd0c (implementer and part)");
+  const std::string vendor = lower(parts[0]);
+  CpuId id;
+  for (const auto& [known, name] : kVendors)
+    if (name == vendor) id.vendor = known;
+  id.family = static_cast<unsigned>(*family);
+  id.model = static_cast<unsigned>(*model);
+  if (id.vendor == Vendor::kArm && id.family == kAppleImplementer) id.vendor = Vendor::kApple;
+  if (core_kinds(id).empty())
+    return usage_error(fmt::format("the event table has no CPU '{}'", text), known_near(id));
+  return id;
 }
 
 }  // namespace hwprof

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "counters/machine.h"
+#include "counters/result.h"
 
 namespace hwprof {
 
@@ -97,7 +98,7 @@ struct PortableEvent {
   PortableKind kind;
   std::uint64_t config;   // of the kernel; 0 for kTable
   std::string_view unit;  // "1", "ns"
-  bool always_rises;      // a loop must move it: 0 means that it does not count
+  bool must_rise;         // Trial::kEverything moves it: 0 means that it does not count
   bool in_kernel;         // happens inside the kernel: counts nothing in user-only mode
   std::string_view meaning;
   std::string_view caveat;
@@ -111,11 +112,16 @@ std::vector<std::string_view> portable_names();
 // `pmu`: name of the PMU device that counts for the CPU in question, or empty for "do not know":
 // then the first row of the CPU, which is the big core of a hybrid. nullptr: not in the table.
 const CoreRow* find_core(const CpuId& id, std::string_view pmu);
+// Every kind of core that such a machine has, the big one first; more than one: a hybrid.
+std::vector<const CoreRow*> core_kinds(const CpuId& id);
 const EventRow* find_row(Core core, std::string_view name);
 const PortableEvent* find_portable(std::string_view name);
 
 // "intel/6/143", as users name a CPU.
 std::string format_cpu_id(const CpuId& id);
+// The reverse, numbers also in hexadecimal: "arm/0x41/0xd0c". Fault::kUsage for a CPU that the
+// table does not have, with the nearest that it has.
+Result<CpuId> parse_cpu_id(std::string_view text);
 
 // Parts of the table, one vendor a file.
 std::span<const EventRow> intel_rows();

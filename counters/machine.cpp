@@ -48,7 +48,8 @@ void read_topology(unsigned cpu, Machine& machine) {
   machine.cpus = count_of(topology.get(), HWLOC_OBJ_PU);
   const hwloc_obj* object = hwloc_get_pu_obj_by_os_index(topology.get(), cpu);
   for (; object != nullptr; object = object->parent) {
-    if (!hwloc_obj_type_is_dcache(object->type)) continue;
+    // Size 0: the kernel knows that there is one, and no more.
+    if (!hwloc_obj_type_is_dcache(object->type) || object->attr->cache.size == 0) continue;
     machine.caches.push_back({static_cast<int>(object->attr->cache.depth), object->attr->cache.size,
                               static_cast<unsigned>(hwloc_bitmap_weight(object->cpuset))});
   }

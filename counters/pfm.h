@@ -1,5 +1,6 @@
 // libpfm4 as we use it: a name -> the attributes of one event on the CPU it runs on, and whether a
-// name that it could not encode is known for other CPUs. Internal to counters/.
+// name that it could not encode is known for other CPUs. Internal to counters/, but for version()
+// and knows_this_cpu(), which commands print.
 #pragma once
 
 #include <string>

@@ -81,8 +81,6 @@ std::vector<PmuDevice> read_core_pmus(const fs::path& devices) {
   return pmus;
 }
 
-std::vector<std::string> event_source_names(const fs::path& devices) { return file_names(devices); }
-
 Result<SysfsEvent> encode_sysfs_event(const fs::path& devices, std::string_view pmu,
                                       std::string_view fields) {
   const fs::path device = devices / pmu;
@@ -123,6 +121,18 @@ Result<SysfsEvent> encode_sysfs_event(const fs::path& devices, std::string_view 
                          fmt::format("its bits are {}", trim(*format)));
   }
   return event;
+}
+
+std::optional<bool> cpu_names_event(const fs::path& devices, std::string_view pmu,
+                                    std::uint64_t config) {
+  if (pmu.substr(0, 3) != "arm") return std::nullopt;
+  const std::vector<std::string> names = file_names(devices / pmu / "events");
+  if (names.empty()) return std::nullopt;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto text = read_text_file(devices / pmu / "events" / name);
+    const auto event = encode_sysfs_event(devices, pmu, text ? trim(*text) : "");
+    return event && event->config == config;
+  });
 }
 
 }  // namespace hwprof

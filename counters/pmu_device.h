@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,6 @@ inline constexpr const char* kEventSources = "/sys/bus/event_source/devices";
 bool is_core_pmu_name(std::string_view name);
 
 std::vector<PmuDevice> read_core_pmus(const std::filesystem::path& devices);
-std::vector<std::string> event_source_names(const std::filesystem::path& devices);
 
 struct SysfsEvent {
   std::uint32_t type = 0;
@@ -32,5 +32,11 @@ struct SysfsEvent {
 // field (with the known ones), a value that does not fit it, or an unknown PMU.
 Result<SysfsEvent> encode_sysfs_event(const std::filesystem::path& devices, std::string_view pmu,
                                       std::string_view fields);
+
+// Does the CPU say that it has this event? Arm's drivers show exactly those architectural events
+// that the CPU's PMCEID registers name (drivers/perf/arm_pmuv3.c, armv8pmu_event_attr_is_visible);
+// other events open all the same, and read 0 for ever. Absent: this PMU gives no full list.
+std::optional<bool> cpu_names_event(const std::filesystem::path& devices, std::string_view pmu,
+                                    std::uint64_t config);
 
 }  // namespace hwprof

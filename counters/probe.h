@@ -10,13 +10,22 @@
 
 namespace hwprof {
 
+// What runs under the counters.
+enum class Trial {
+  kShort,  // a loop of 2000 additions: enough to see whether the group is scheduled
+  // Arithmetic in both precisions, branches that nobody can predict, new pages, and lines flushed
+  // from every cache: about 0.1 ms in which each hardware event that we have a name for happens.
+  // An emulated PMU opens encodings that it does not count, and they read 0 for ever.
+  kEverything,
+};
+
 struct Probe {
   bool runs = false;
   bool user_only = false;  // the kernel's share may not be counted here
-  RawReading reading;      // of a short loop of additions and branches
+  RawReading reading;      // of the trial
   Refusal refusal;         // when it does not run
 };
 
-Probe probe_events(const Machine& machine, std::span<const NativeEvent> events);
+Probe probe_events(const Machine& machine, std::span<const NativeEvent> events, Trial trial);
 
 }  // namespace hwprof

@@ -56,6 +56,7 @@ ResolvedEvent from_table(const Request& request, const PortableEvent& portable) 
                        "a raw event works on any CPU: r01c2, cpu/event=0xc2,umask=0x01/"};
     return event;
   }
+  event.must_rise = portable.must_rise;
   event.meaning = row->meaning;
   event.caveat = row->caveat;
   event.document = row->source;
@@ -94,7 +95,7 @@ ResolvedEvent from_kernel(const Request& request, const PortableEvent& portable)
   event.meaning = portable.meaning;
   event.caveat = portable.caveat;
   event.unit = portable.unit;
-  event.always_rises = portable.always_rises;
+  event.must_rise = portable.must_rise;
   event.in_kernel = portable.in_kernel;
   event.event = fmt::format("{} {:#x}", kernel_type_name(portable.kind), portable.config);
   Term term;
@@ -175,7 +176,7 @@ Result<ResolvedEvent> from_fields(const Request& request) {
     return event;
   }
   auto encoded = encode_sysfs_event(kEventSources, pmu, fields);
-  if (!encoded) return tl::make_unexpected(encoded.error());
+  if (!encoded) return error_of(encoded);
   event.event =
       fmt::format("{} (type {}, config {:#x})", request.name, encoded->type, encoded->config);
   if (encoded->per_package) {

@@ -34,8 +34,8 @@ struct ResolvedEvent {
   std::string document;     // where that is written; own table only
   std::vector<Term> terms;  // none: it cannot be counted here, `refusal` says why
   Refusal refusal;
-  bool always_rises = false;  // any loop moves it: 0 means that the counter does not count
-  bool in_kernel = false;     // happens inside the kernel: user-only counting would give 0
+  bool must_rise = false;  // Trial::kEverything moves it: 0 means that it does not count
+  bool in_kernel = false;  // happens inside the kernel: user-only counting would give 0
 
   [[nodiscard]] bool countable() const { return !terms.empty(); }
 };

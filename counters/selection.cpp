@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "counters/pmu_device.h"
 #include "counters/probe.h"
 
 namespace hwprof {
@@ -17,45 +18,64 @@ std::size_t native_index(std::vector<NativeEvent>& natives, const NativeEvent& e
   return natives.size() - 1;
 }
 
-// Why an event that opened would still give a number that is not so.
-std::optional<Refusal> false_friend(const Machine& machine, const ResolvedEvent& event,
-                                    const Probe& probe) {
-  if (probe.user_only && event.in_kernel)
-    return Refusal{CountStatus::kDenied,
-                   "it happens inside the kernel, which this user may not count",
-                   "as root: sysctl kernel.perf_event_paranoid=1"};
-  if (event.always_rises && probe.reading.values.front() == 0)
-    return Refusal{CountStatus::kNotCounted,
-                   fmt::format("{} stays at 0 while instructions are executed: the counter exists, "
-                               "but does not count",
-                               event.name),
-                   machine.virtualized ? "the hypervisor emulates this PMU without counting" : ""};
-  return std::nullopt;
+struct Tried {
+  std::optional<Refusal> refusal;
+  bool user_only = false;
+  bool rose = false;  // any of its counters, in a trial in which every named event happens
+};
+
+// Each native event alone, so that one that cannot count takes down no group; and found out when
+// it opens, but would give a number that is not so.
+Tried try_event(const Machine& machine, const ResolvedEvent& event) {
+  Tried tried;
+  for (const Term& term : event.terms) {
+    const Probe probe = probe_events(machine, {&term.event, 1}, Trial::kEverything);
+    if (!probe.runs) {
+      tried.refusal = probe.refusal;
+      return tried;
+    }
+    tried.user_only = tried.user_only || probe.user_only;
+    tried.rose = tried.rose || probe.reading.values.front() != 0 || term.event.is_software();
+  }
+  if (event.in_kernel && tried.user_only)
+    tried.refusal = {CountStatus::kDenied,
+                     "it happens inside the kernel, which this user may not count",
+                     "as root: sysctl kernel.perf_event_paranoid=1"};
+  else if (event.must_rise && !tried.rose)
+    tried.refusal = {
+        CountStatus::kNotCounted,
+        "it stayed at 0 in a trial in which it must happen: the counter opens, but "
+        "does not count",
+        machine.virtualized ? "the hypervisor emulates this PMU without that event" : ""};
+  return tried;
 }
 
-// Each native event alone, so that one that cannot count takes down no group.
-void try_event(const Machine& machine, ResolvedEvent resolved, Selection& selection) {
-  SelectedEvent event{std::move(resolved), {}, {}};
+bool unlisted(const Machine& machine, const NativeEvent& event) {
+  const auto& devices = machine.pmu.devices;
+  const auto pmu = std::find_if(devices.begin(), devices.end(),
+                                [&](const PmuDevice& device) { return device.type == event.type; });
+  return pmu != devices.end() &&
+         !cpu_names_event(kEventSources, pmu->name, event.config).value_or(true);
+}
+
+void add_event(const Machine& machine, ResolvedEvent resolved, Selection& selection) {
+  SelectedEvent event;
+  event.resolved = std::move(resolved);
   event.refusal = event.resolved.refusal;
-  bool user_only = false;
-  std::vector<SelectedTerm> terms;
-  for (const Term& term : event.resolved.terms) {
-    const Probe probe = probe_events(machine, {&term.event, 1});
-    std::optional<Refusal> refusal;
-    if (!probe.runs)
-      refusal = probe.refusal;
-    else
-      refusal = false_friend(machine, event.resolved, probe);
-    if (refusal) {
-      event.refusal = *std::move(refusal);
-      selection.events.push_back(std::move(event));
-      return;
+  if (event.resolved.countable()) {
+    Tried tried = try_event(machine, event.resolved);
+    if (tried.refusal) {
+      event.refusal = *std::move(tried.refusal);
+    } else {
+      selection.user_only = selection.user_only || tried.user_only;
+      if (!tried.rose)
+        event.zero_note = "this PMU may not count it: it stayed at 0 in a trial, too";
+      for (const Term& term : event.resolved.terms) {
+        event.unlisted = event.unlisted || unlisted(machine, term.event);
+        event.terms.push_back({native_index(selection.natives, term.event), term.weight});
+      }
     }
-    user_only = user_only || probe.user_only;
-    terms.push_back({native_index(selection.natives, term.event), term.weight});
   }
-  event.terms = std::move(terms);
-  selection.user_only = selection.user_only || user_only;
   selection.events.push_back(std::move(event));
 }
 
@@ -84,12 +104,16 @@ void refuse_unplaced(Selection& selection, const Refusal& refusal) {
     }
 }
 
-std::string notes_of(const Selection& selection, const SelectedEvent& event) {
+std::string notes_of(const Selection& selection, const SelectedEvent& event, double value) {
   std::string notes = event.resolved.caveat;
-  if (selection.user_only) {
+  const auto add = [&](std::string_view note) {
     if (!notes.empty()) notes += "; ";
-    notes += "user mode only: this user may not count the kernel's share";
-  }
+    notes += note;
+  };
+  // A clock runs in both modes, whatever is excluded.
+  if (selection.user_only && event.resolved.unit != "ns")
+    add("user mode only: this user may not count the kernel's share");
+  if (value == 0 && !event.zero_note.empty()) add(event.zero_note);
   return notes;
 }
 
@@ -131,11 +155,20 @@ EventCount evaluate_event(const Selection& selection, const SelectedEvent& event
     total += term.weight * *scaled.value;
     calls = calls == 0 ? pass_calls : std::min(calls, pass_calls);
   }
+  if (total == 0 && event.unlisted) {
+    count.status = CountStatus::kNotCounted;
+    count.reason = fmt::format(
+        "{} stays at 0, and the CPU does not name it among its events: 0 would look the same "
+        "whether nothing happened or nothing counts; see what it has: "
+        "ls /sys/bus/event_source/devices/*/events",
+        event.resolved.name);
+    return count;
+  }
   count.status = status;
   count.value = value;
   count.calls = calls;
   count.total = total;
-  count.reason = notes_of(selection, event);
+  count.reason = notes_of(selection, event, value);
   return count;
 }
 
@@ -159,11 +192,11 @@ Result<Selection> select_events(const Machine& machine, unsigned cpu,
   std::vector<ResolvedEvent> resolved;
   for (const std::string& name : names) {
     auto event = resolve(machine, cpu, name);
-    if (!event) return tl::make_unexpected(event.error());
+    if (!event) return error_of(event);
     resolved.push_back(*std::move(event));
   }
   Selection selection;
-  for (ResolvedEvent& event : resolved) try_event(machine, std::move(event), selection);
+  for (ResolvedEvent& event : resolved) add_event(machine, std::move(event), selection);
 
   std::vector<PlanRequest> requests;
   for (const SelectedEvent& event : selection.events) {
@@ -177,7 +210,7 @@ Result<Selection> select_events(const Machine& machine, unsigned cpu,
   const auto fits = [&](std::span<const std::size_t> members) {
     std::vector<NativeEvent> group;
     for (std::size_t member : members) group.push_back(selection.natives[member]);
-    return probe_events(machine, group).runs;
+    return probe_events(machine, group, Trial::kShort).runs;
   };
   selection.passes = make_plan(requests, fits, max_passes).passes;
   refuse_unplaced(selection, {CountStatus::kNotCounted, "no counter was free for it",

@@ -22,6 +22,8 @@ struct SelectedEvent {
   ResolvedEvent resolved;
   std::vector<SelectedTerm> terms;  // none: `refusal` says why
   Refusal refusal;
+  bool unlisted = false;  // the CPU does not name it among its events: a total of 0 says nothing
+  std::string zero_note;  // what to say of a count of 0; may be empty
 };
 
 struct Selection {

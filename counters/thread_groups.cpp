@@ -42,7 +42,7 @@ Result<ThreadGroups> ThreadGroups::open(std::vector<NativeEvent> natives,
   for (pid_t id : process_threads()) {
     auto thread = groups.open_thread(id);
     if (!thread && thread.error().code == ESRCH) continue;
-    if (!thread) return tl::make_unexpected(thread.error());
+    if (!thread) return error_of(thread);
     groups.threads_.push_back(*std::move(thread));
   }
   return groups;
@@ -57,7 +57,7 @@ Result<ThreadGroups::Thread> ThreadGroups::open_thread(pid_t id) const {
       std::vector<NativeEvent> events;
       for (std::size_t native : members) events.push_back(natives_[native]);
       auto group = Group::open(events, options);
-      if (!group) return tl::make_unexpected(group.error());
+      if (!group) return error_of(group);
       opened.push_back({*std::move(group), {}});
       opened.back().last.values.assign(members.size(), 0);
     }
@@ -106,7 +106,7 @@ Result<void> ThreadGroups::refresh() {
       continue;
     auto thread = open_thread(id);
     if (!thread && thread.error().code == ESRCH) continue;
-    if (!thread) return tl::make_unexpected(thread.error());
+    if (!thread) return error_of(thread);
     threads_.insert(threads_.begin(), *std::move(thread));
   }
   return {};

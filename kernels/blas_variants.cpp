@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/conv1d.h"
+#include "kernels/conv2d.h"
 #include "kernels/linear.h"
 
 namespace hwprof {
@@ -58,6 +59,38 @@ void conv1d_blas_shifted(const Conv1dCall& call) {
                        1.0f, h, as_int(d_c));
     }
     relu(h, positions * d_c);
+  }
+}
+
+std::size_t conv2d_im2col_scratch(const Conv2dShape& shape, std::size_t /*longest*/) {
+  return shape.out_pixels() * shape.depth();
+}
+
+void conv2d_blas_im2col(const Conv2dCall& call) {
+  const Conv2dShape& shape = call.shape;
+  const std::size_t padding = shape.padding(), c_in = shape.c_in;
+  for (std::size_t image = 0; image < call.images; ++image) {
+    const float* x = call.x + image * shape.height * shape.width * c_in;
+    float* patch = call.scratch;
+    for (std::size_t pixel = 0; pixel < shape.out_pixels(); ++pixel) {
+      const std::size_t top = pixel / shape.out_width() * shape.stride;
+      const std::size_t left = pixel % shape.out_width() * shape.stride;
+      for (std::size_t a = top; a < top + shape.kernel; ++a) {
+        for (std::size_t b = left; b < left + shape.kernel; ++b, patch += c_in) {
+          const bool inside = a >= padding && a - padding < shape.height && b >= padding &&
+                              b - padding < shape.width;
+          if (inside) {
+            std::copy_n(x + ((a - padding) * shape.width + b - padding) * c_in, c_in, patch);
+          } else {
+            std::fill_n(patch, c_in, 0.0f);
+          }
+        }
+      }
+    }
+    const Int depth = as_int(shape.depth()), c_out = as_int(shape.c_out);
+    call.blas->sgemm(false, true, as_int(shape.out_pixels()), c_out, depth, 1.0f, call.scratch,
+                     depth, call.w, depth, 0.0f, call.y + image * shape.out_pixels() * shape.c_out,
+                     c_out);
   }
 }
 

@@ -37,6 +37,25 @@ Expected conv1d_expected(const Conv1dCall& call, std::size_t document) {
   return expected;
 }
 
+Expected conv1d_maxpool_expected(const Conv1dMaxpoolCall& call, std::size_t document) {
+  const Conv1dCall conv1d{.shape = call.shape,
+                          .row_start = call.row_start,
+                          .x = call.x,
+                          .w = call.w,
+                          .bias = call.bias};
+  const Expected h = conv1d_expected(conv1d, document);
+  const std::size_t d_c = call.shape.d_c;
+  Expected expected{std::vector<double>(d_c), std::vector<double>(d_c)};
+  for (std::size_t i = 0; i < h.value.size(); ++i) {
+    double& best = expected.value[i % d_c];
+    if (h.value[i] > best || std::isnan(h.value[i])) best = h.value[i];
+    // Rounding may decide which position wins: the largest of the magnitudes bounds the error.
+    double& magnitude = expected.magnitude[i % d_c];
+    magnitude = std::max(magnitude, h.magnitude[i]);
+  }
+  return expected;
+}
+
 Expected maxpool_expected(const MaxpoolCall& call, std::size_t document) {
   Expected expected{std::vector<double>(call.d_c), std::vector<double>(call.d_c)};
   for (std::size_t j = 0; j < call.d_c; ++j) {

@@ -5,9 +5,14 @@
 #include <cstddef>
 #include <vector>
 
+#include "kernels/average_pool.h"
+#include "kernels/batchnorm.h"
 #include "kernels/conv1d.h"
+#include "kernels/conv1d_maxpool.h"
+#include "kernels/conv2d.h"
 #include "kernels/linear.h"
 #include "kernels/maxpool.h"
+#include "kernels/softmax.h"
 
 namespace hwprof {
 
@@ -18,9 +23,17 @@ struct Expected {
   std::vector<double> value, magnitude;
 };
 
-Expected conv1d_expected(const Conv1dCall& call, std::size_t document);    // [positions, d_c]
-Expected maxpool_expected(const MaxpoolCall& call, std::size_t document);  // [d_c]
-Expected linear_expected(const LinearCall& call, std::size_t document);    // [outputs]
+Expected conv1d_expected(const Conv1dCall& call, std::size_t document);  // [positions, d_c]
+Expected conv1d_maxpool_expected(const Conv1dMaxpoolCall& call, std::size_t document);  // [d_c]
+Expected maxpool_expected(const MaxpoolCall& call, std::size_t document);               // [d_c]
+Expected linear_expected(const LinearCall& call, std::size_t document);                 // [outputs]
+
+// The layers of ResNet20, the whole batch at once. ReLU and add need no such check: they are exact.
+Expected conv2d_expected(const Conv2dCall& call);
+Expected conv2d_bn_relu_expected(const Conv2dBnReluCall& call);
+Expected batchnorm_expected(const BatchnormCall& call);
+Expected average_pool_expected(const AveragePoolCall& call);
+Expected softmax_expected(const SoftmaxCall& call);
 
 // Largest |got - value| / magnitude. Infinite when one side is NaN and the other is not.
 double max_relative_error(const Expected& expected, const float* got);

@@ -32,6 +32,17 @@ Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents)
           .cost_units = inputs};
 }
 
+Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
+                         std::size_t positions, std::size_t documents) {
+  const Cost conv1d = conv1d_cost(k, d_e, d_c, rows, positions);
+  const Cost maxpool = maxpool_cost(d_c, positions, documents);
+  const double feature_map_bytes = kFloatBytes * real(d_c) * real(positions);
+  return {.flops = conv1d.flops,
+          .comparisons = conv1d.comparisons + maxpool.comparisons,
+          .bytes = conv1d.bytes + maxpool.bytes - 2 * feature_map_bytes,
+          .cost_units = conv1d.cost_units + maxpool.cost_units};
+}
+
 Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
                  std::size_t weight_passes) {
   const double multiply_adds = real(inputs) * real(outputs) * real(documents);
@@ -43,6 +54,65 @@ Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
           .bytes = kFloatBytes * (activations + parameters * real(weight_passes)),
           .working_set_bytes = kFloatBytes * (activations + parameters),
           .cost_units = multiply_adds};
+}
+
+Cost conv2d_cost(const Conv2dShape& shape, std::size_t images) {
+  const double outputs = real(images) * real(shape.out_pixels()) * real(shape.c_out);
+  const double inputs = real(images) * real(shape.height) * real(shape.width) * real(shape.c_in);
+  const double multiply_adds = outputs * real(shape.depth());
+  const double weights = real(shape.depth()) * real(shape.c_out);
+  return {.flops = 2 * multiply_adds,
+          .comparisons = 0,
+          .bytes = kFloatBytes * (inputs + weights + outputs),
+          .cost_units = multiply_adds};
+}
+
+Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool addend, bool relu) {
+  Cost cost = conv2d_cost(shape, images);
+  const double outputs = real(images) * real(shape.out_pixels()) * real(shape.c_out);
+  cost.flops += outputs + (addend ? outputs : 0);
+  cost.comparisons = relu ? outputs : 0;
+  cost.bytes += kFloatBytes * (real(shape.c_out) + (addend ? outputs : 0));
+  return cost;
+}
+
+Cost batchnorm_cost(std::size_t pixels, std::size_t channels) {
+  const double count = real(pixels) * real(channels);
+  return {.flops = 2 * count,
+          .comparisons = 0,
+          .bytes = kFloatBytes * (2 * count + 4 * real(channels)),
+          .cost_units = count};
+}
+
+Cost relu_cost(std::size_t count) {
+  return {.flops = 0,
+          .comparisons = real(count),
+          .bytes = kFloatBytes * 2 * real(count),
+          .cost_units = real(count)};
+}
+
+Cost add_cost(std::size_t count) {
+  return {.flops = real(count),
+          .comparisons = 0,
+          .bytes = kFloatBytes * 3 * real(count),
+          .cost_units = real(count)};
+}
+
+Cost average_pool_cost(std::size_t images, std::size_t pixels, std::size_t channels) {
+  const double inputs = real(images) * real(pixels) * real(channels);
+  const double outputs = real(images) * real(channels);
+  return {.flops = inputs + outputs,
+          .comparisons = 0,
+          .bytes = kFloatBytes * (inputs + outputs),
+          .cost_units = inputs};
+}
+
+Cost softmax_cost(std::size_t rows, std::size_t columns) {
+  const double count = real(rows) * real(columns);
+  return {.flops = 4 * count,
+          .comparisons = count,
+          .bytes = kFloatBytes * 2 * count,
+          .cost_units = count};
 }
 
 }  // namespace hwprof

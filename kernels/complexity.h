@@ -9,6 +9,8 @@
 
 #include <cstddef>
 
+#include "kernels/conv2d.h"
+
 namespace hwprof {
 
 struct Cost {
@@ -22,11 +24,27 @@ struct Cost {
 // `rows` embedded words in, `positions` = sum over documents of (n - k + 1) out.
 Cost conv1d_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
                  std::size_t positions);
+// conv1d and max pooling in one pass: both costs, without the feature map's way to memory and back.
+Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
+                         std::size_t positions, std::size_t documents);
 // `positions` rows of d_c in, `documents` rows of d_c out.
 Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents);
 // [documents, inputs] x [outputs, inputs]^T + bias. When a variant multiplies one document at a
 // time, the weights are compulsory traffic of every product: `weight_passes` = documents, else 1.
 Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
                  std::size_t weight_passes);
+
+// Taps in the padding count: 2 kernel^2 c_in c_out FLOP an output pixel, wherever it lies.
+Cost conv2d_cost(const Conv2dShape& shape, std::size_t images);
+// With the normalisation folded in (a bias an output), the second summand if there is one, ReLU.
+Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool addend, bool relu);
+// A multiply and an add an element; the four parameters a channel are read once.
+Cost batchnorm_cost(std::size_t pixels, std::size_t channels);
+Cost relu_cost(std::size_t count);
+Cost add_cost(std::size_t count);
+// An add an element, and a multiply an output.
+Cost average_pool_cost(std::size_t images, std::size_t pixels, std::size_t channels);
+// An element: subtract, exp (counted as one), add, multiply; a comparison for the largest.
+Cost softmax_cost(std::size_t rows, std::size_t columns);
 
 }  // namespace hwprof

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/conv1d.h"
+#include "kernels/conv1d_maxpool.h"
 #include "kernels/linear.h"
 #include "kernels/maxpool.h"
 
@@ -27,6 +28,29 @@ void conv1d_reference(const Conv1dCall& call) {
           }
           h[n * d_c + j] = sum < 0 ? 0 : sum;  // keeps a NaN
         }
+      }
+    }
+  });
+}
+
+void conv1d_maxpool_reference(const Conv1dMaxpoolCall& call) {
+  const auto [k, d_e, d_c] = call.shape;
+  call.team->run([&, k = k, d_e = d_e, d_c = d_c](std::size_t thread) {
+    const auto [first, last] = share_of(call.documents(), thread, call.team->size());
+    for (std::size_t b = first; b < last; ++b) {
+      const float* x = call.document(b);
+      for (std::size_t j = 0; j < d_c; ++j) {
+        float best = 0;  // of ReLU
+        for (std::size_t n = 0; n < call.positions(b); ++n) {
+          float sum = call.bias[j];
+          for (std::size_t i = 0; i < k; ++i) {
+            for (std::size_t d = 0; d < d_e; ++d) {
+              sum += call.w[(j * k + i) * d_e + d] * x[(n + i) * d_e + d];
+            }
+          }
+          if (sum > best || std::isnan(sum)) best = sum;
+        }
+        call.g[b * call.g_stride + j] = best;
       }
     }
   });

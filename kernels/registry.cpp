@@ -18,6 +18,14 @@ constexpr Conv1dVariant kConv1d[] = {
     {.name = "blas-shifted", .run = conv1d_blas_shifted, .needs_blas = true},
 };
 
+constexpr Conv1dMaxpoolVariant kConv1dMaxpool[] = {
+    {.name = kReferenceName, .run = conv1d_maxpool_reference},
+    {.name = "fused",
+     .run = conv1d_maxpool_fused,
+     .packed_floats = conv1d_simd_packed_floats,
+     .pack = conv1d_simd_pack},
+};
+
 constexpr MaxpoolVariant kMaxpool[] = {
     {.name = kReferenceName, .run = maxpool_reference},
     {.name = "simd", .run = maxpool_simd},
@@ -33,11 +41,65 @@ constexpr LinearVariant kLinear[] = {
     {.name = "blas-gemv", .run = linear_blas_gemv, .needs_blas = true},
 };
 
+constexpr Conv2dVariant kConv2d[] = {
+    {.name = kReferenceName, .run = conv2d_reference},
+    {.name = "simd",
+     .run = conv2d_simd,
+     .packed_floats = conv2d_simd_packed_floats,
+     .pack = conv2d_simd_pack},
+    {.name = "blas-im2col",
+     .run = conv2d_blas_im2col,
+     .needs_blas = true,
+     .scratch_floats = conv2d_im2col_scratch},
+};
+
+constexpr Conv2dBnReluVariant kConv2dBnRelu[] = {
+    {.name = kReferenceName, .run = conv2d_bn_relu_reference},
+    {.name = "fused",
+     .run = conv2d_bn_relu_fused,
+     .packed_floats = conv2d_bn_relu_packed_floats,
+     .pack = conv2d_bn_relu_pack},
+};
+
+constexpr BatchnormVariant kBatchnorm[] = {
+    {.name = kReferenceName, .run = batchnorm_reference},
+    {.name = "simd", .run = batchnorm_simd},
+};
+
+constexpr ReluVariant kRelu[] = {
+    {.name = kReferenceName, .run = relu_reference},
+    {.name = "simd", .run = relu_simd},
+};
+
+constexpr AddVariant kAdd[] = {
+    {.name = kReferenceName, .run = add_reference},
+    {.name = "simd", .run = add_simd},
+};
+
+constexpr AveragePoolVariant kAveragePool[] = {
+    {.name = kReferenceName, .run = average_pool_reference},
+    {.name = "simd", .run = average_pool_simd},
+};
+
+constexpr SoftmaxVariant kSoftmax[] = {
+    {.name = kReferenceName, .run = softmax_reference},
+    {.name = "simd", .run = softmax_simd},
+};
+
 }  // namespace
 
 std::span<const Conv1dVariant> conv1d_variants() { return kConv1d; }
+std::span<const Conv1dMaxpoolVariant> conv1d_maxpool_variants() { return kConv1dMaxpool; }
 std::span<const MaxpoolVariant> maxpool_variants() { return kMaxpool; }
 std::span<const LinearVariant> linear_variants() { return kLinear; }
+
+std::span<const Conv2dVariant> conv2d_variants() { return kConv2d; }
+std::span<const Conv2dBnReluVariant> conv2d_bn_relu_variants() { return kConv2dBnRelu; }
+std::span<const BatchnormVariant> batchnorm_variants() { return kBatchnorm; }
+std::span<const ReluVariant> relu_variants() { return kRelu; }
+std::span<const AddVariant> add_variants() { return kAdd; }
+std::span<const AveragePoolVariant> average_pool_variants() { return kAveragePool; }
+std::span<const SoftmaxVariant> softmax_variants() { return kSoftmax; }
 
 std::vector<std::string_view> variant_names() {
   std::vector<std::string_view> names;
@@ -50,6 +112,7 @@ std::vector<std::string_view> variant_names() {
   };
   add(kConv1d);
   add(kMaxpool);
+  add(kConv1dMaxpool);
   add(kLinear);
   return names;
 }

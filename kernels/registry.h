@@ -5,38 +5,70 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/add.h"
+#include "kernels/average_pool.h"
+#include "kernels/batchnorm.h"
 #include "kernels/conv1d.h"
+#include "kernels/conv1d_maxpool.h"
+#include "kernels/conv2d.h"
 #include "kernels/linear.h"
 #include "kernels/maxpool.h"
+#include "kernels/relu.h"
+#include "kernels/softmax.h"
 
 namespace hwprof {
 
-template <class Call, class Shape>
+// Structs of weights are passed by reference, a pointer to floats as it is.
+template <class Weights>
+using PackArgument = std::conditional_t<std::is_pointer_v<Weights>, Weights, const Weights&>;
+
+template <class Call, class Shape, class Weights = const float*>
 struct Variant {
   std::string_view name;
   void (*run)(const Call&);
   bool needs_blas = false;
   // Weights in the variant's own layout, made once; null: it takes them as they are.
   std::size_t (*packed_floats)(const Shape&) = nullptr;
-  void (*pack)(const Shape&, const float* weights, float* packed) = nullptr;
+  void (*pack)(const Shape&, PackArgument<Weights> weights, float* packed) = nullptr;
   // Working memory of one call, given the longest document's rows; null: none.
   std::size_t (*scratch_floats)(const Shape&, std::size_t longest) = nullptr;
 };
 
 struct NoWeights {};
 using Conv1dVariant = Variant<Conv1dCall, Conv1dShape>;
+using Conv1dMaxpoolVariant = Variant<Conv1dMaxpoolCall, Conv1dShape>;
 using MaxpoolVariant = Variant<MaxpoolCall, NoWeights>;
 using LinearVariant = Variant<LinearCall, LinearShape>;
 
 std::span<const Conv1dVariant> conv1d_variants();
+std::span<const Conv1dMaxpoolVariant> conv1d_maxpool_variants();
 std::span<const MaxpoolVariant> maxpool_variants();
 std::span<const LinearVariant> linear_variants();
 
+// What ResNet20 and an MLP are made of, besides linear.
+using Conv2dVariant = Variant<Conv2dCall, Conv2dShape>;
+using Conv2dBnReluVariant = Variant<Conv2dBnReluCall, Conv2dShape, Conv2dWeights>;
+using BatchnormVariant = Variant<BatchnormCall, NoWeights>;
+using ReluVariant = Variant<ReluCall, NoWeights>;
+using AddVariant = Variant<AddCall, NoWeights>;
+using AveragePoolVariant = Variant<AveragePoolCall, NoWeights>;
+using SoftmaxVariant = Variant<SoftmaxCall, NoWeights>;
+
+std::span<const Conv2dVariant> conv2d_variants();
+std::span<const Conv2dBnReluVariant> conv2d_bn_relu_variants();
+std::span<const BatchnormVariant> batchnorm_variants();
+std::span<const ReluVariant> relu_variants();
+std::span<const AddVariant> add_variants();
+std::span<const AveragePoolVariant> average_pool_variants();
+std::span<const SoftmaxVariant> softmax_variants();
+
 inline constexpr std::string_view kReferenceName = "reference";
 
-// Names over all operations, each once, in table order.
+// Names over the operations that the text CNN's workload runs (conv1d, maxpool, both fused,
+// linear), each once, in table order.
 std::vector<std::string_view> variant_names();
 
 }  // namespace hwprof

@@ -1,22 +1,21 @@
-// What the hand-written kernels share: the product that both convolution and linear layer are.
+// The instruction set of the hand-written kernels: which one run-time dispatch chose, and a cap.
 #pragma once
 
-#include <cstddef>
 #include <string>
+#include <string_view>
+
+#include "counters/result.h"
 
 namespace hwprof {
 
-// out[r, j] = f(bias[j] + sum_d x[r row_stride + d] w[j, d]); rows of x may overlap.
-struct SimdProduct {
-  const float* x = nullptr;
-  std::size_t row_stride = 0, rows = 0, depth = 0;
-  const float* packed = nullptr;  // panels of w, see kernels/simd.cpp
-  const float* bias = nullptr;    // [columns]
-  std::size_t columns = 0;
-  float* out = nullptr;  // [rows, columns], row-major
-};
-
-// The instruction set that run-time dispatch chose: "AVX3", "AVX2", "SSSE3", "NEON", ...
+// "AVX3", "AVX2", "SSSE3", "NEON", ...: what the next kernel runs on.
 std::string simd_target();
+
+// From now on no wider instruction set than `isa` is used: "sse" (or "ssse3"), "avx2", "avx512",
+// "neon". Fault::kUsage when the CPU lacks it or the name is unknown. Call it before weights are
+// packed: their layout follows the width.
+Result<void> cap_simd(std::string_view isa);
+// The same judgement, nothing set.
+Result<void> check_simd_cap(std::string_view isa);
 
 }  // namespace hwprof

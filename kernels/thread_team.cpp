@@ -33,14 +33,21 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old)
 }  // namespace
 
 ThreadTeam::ThreadTeam(std::size_t size, const std::vector<unsigned>& cpus) {
-  for (std::size_t index = 1; index < size; ++index) {
-    const bool pinned = !cpus.empty();
-    const unsigned cpu = pinned ? cpus[index % cpus.size()] : 0;
-    workers_.emplace_back([this, index, cpu, pinned] { serve(index, cpu, pinned); });
+  const bool pinned = !cpus.empty();
+  try {
+    for (std::size_t index = 1; index < size; ++index) {
+      const unsigned cpu = pinned ? cpus[index % cpus.size()] : 0;
+      workers_.emplace_back([this, index, cpu, pinned] { serve(index, cpu, pinned); });
+    }
+  } catch (...) {  // the system has no further thread: those that run must end first
+    dismiss();
+    throw;
   }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { dismiss(); }
+
+void ThreadTeam::dismiss() {
   stop_.store(true, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();

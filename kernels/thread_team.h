@@ -16,7 +16,8 @@ namespace hwprof {
 class ThreadTeam {
  public:
   // `size` threads with the caller as number 0. Thread i is pinned to cpus[i % cpus.size()];
-  // empty `cpus`: nobody is pinned. The caller's own affinity is left alone.
+  // empty `cpus`: nobody is pinned. The caller's own affinity is left alone. Throws
+  // std::system_error when the system has no further thread.
   ThreadTeam(std::size_t size, const std::vector<unsigned>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -29,6 +30,7 @@ class ThreadTeam {
   void run(const std::function<void(std::size_t)>& work);
 
  private:
+  void dismiss();
   void serve(std::size_t index, unsigned cpu, bool pinned);
 
   std::vector<std::thread> workers_;

@@ -1,5 +1,7 @@
 // Prints an error and returns the exit code; the rest is in libraries, where tests reach it.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -8,12 +10,16 @@
 
 #include "src/blas/rung.h"
 #include "src/cli/options.h"
+#include "src/commands/doctor.h"
+#include "src/commands/events.h"
+#include "src/commands/peak.h"
 #include "src/commands/profile.h"
 #include "src/report/output.h"
 
 namespace {
 
 using hwprof::Error;
+using hwprof::error_of;
 using hwprof::Fault;
 using hwprof::Result;
 
@@ -21,27 +27,45 @@ using hwprof::Result;
 constexpr hwprof::cli::Command kCommands[] = {
     {"profile", "Profile the forward pass of a text CNN, and judge the BLAS under it.",
      [](CLI::App& app) { return hwprof::cli::declare_profile(app, hwprof::run_profile); }},
+    {"events", "List what can be counted here, or explain events for any CPU.",
+     [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
+    {"doctor", "Say what stands between this machine and good numbers.",
+     [](CLI::App& app) { return hwprof::cli::declare_doctor(app, hwprof::run_doctor); }},
+    {"peak", "Measure the FMA peak and the bandwidth of each memory level.",
+     [](CLI::App& app) { return hwprof::cli::declare_peak(app, hwprof::run_peak); }},
 };
 
 Result<int> run(const std::vector<std::string>& args) {
   const auto invocation = hwprof::cli::parse(kCommands, args);
-  if (!invocation) return tl::make_unexpected(invocation.error());
+  if (!invocation) return error_of(invocation);
   if (invocation->text.empty()) return invocation->run();
   if (auto printed = hwprof::report::write_stdout(invocation->text); !printed) {
-    return tl::make_unexpected(printed.error());
+    return error_of(printed);
   }
   return 0;
 }
 
 int complain(const Error& error) {
-  fmt::print(stderr, "hwprof: error: {}\n", error.what);
-  if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", error.hint);
+  // Not fmt::print, which throws where standard error cannot be written.
+  std::string text = fmt::format("hwprof: error: {}\n", error.what);
+  if (!error.hint.empty()) text += fmt::format("  hint: {}\n", error.hint);
+  std::fputs(text.c_str(), stderr);
   return error.fault == Fault::kUsage ? 2 : 3;
+}
+
+// A standard descriptor that is closed would be given to the next file that is opened, and the
+// report written into that. Read-only: writing to it still fails, as it should.
+void reserve_standard_descriptors() {
+  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0 && fd <= STDERR_FILENO;) {
+    fd = ::open("/dev/null", O_RDONLY);
+    if (fd > STDERR_FILENO) ::close(fd);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  reserve_standard_descriptors();
   try {
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (!args.empty() && args.front() == hwprof::blas::kRungCommand) {

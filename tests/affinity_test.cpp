@@ -63,7 +63,7 @@ TEST(Affinity, ACpuThatDoesNotExistIsNamed) {
     const auto pinned = pin_to({before.front(), 8000});
     ASSERT_FALSE(pinned.has_value());
     EXPECT_EQ(pinned.error().fault, Fault::kUsage);
-    EXPECT_THAT(pinned.error().what, HasSubstr("8000"));
+    EXPECT_THAT(pinned.error().what, HasSubstr("CPU 8000 does not exist"));
     EXPECT_FALSE(pinned.error().hint.empty());
     EXPECT_EQ(allowed_cpus(), before) << "a refused pin must change nothing";
   });

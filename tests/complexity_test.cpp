@@ -22,6 +22,15 @@ TEST(Complexity, PoolingIsComparisonsAndNeverFlop) {
   EXPECT_EQ(cost.bytes, 4.0 * (128 * 123 + 128));
 }
 
+TEST(Complexity, FusingKeepsTheWorkAndDropsTheFeatureMap) {
+  const Cost conv1d = conv1d_cost(2, 300, 128, 124, 123), maxpool = maxpool_cost(128, 123, 1);
+  const Cost fused = conv1d_maxpool_cost(2, 300, 128, 124, 123, 1);
+  EXPECT_EQ(fused.flops, conv1d.flops);
+  EXPECT_EQ(fused.comparisons, conv1d.comparisons + maxpool.comparisons);
+  EXPECT_EQ(fused.cost_units, conv1d.cost_units + maxpool.cost_units);
+  EXPECT_EQ(fused.bytes, 4.0 * (124 * 300 + 2 * 300 * 128 + 128 + 128));
+}
+
 TEST(Complexity, LinearReadsTheWeightsOnceAPass) {
   const Cost batch = linear_cost(128, 103, 64, 1), one_by_one = linear_cost(128, 103, 64, 64);
   EXPECT_EQ(batch.flops, 64.0 * (2 * 128 * 103 + 103));
@@ -30,6 +39,27 @@ TEST(Complexity, LinearReadsTheWeightsOnceAPass) {
   EXPECT_EQ(one_by_one.flops, batch.flops);
   EXPECT_EQ(one_by_one.working_set_bytes, batch.bytes) << "the same weights, read again";
   EXPECT_EQ(one_by_one.bytes - batch.bytes, 4.0 * 63 * 103 * 129);
+}
+
+// ResNet20's second group begins with 16 -> 32 channels at stride 2 on 32 x 32 pixels.
+TEST(Complexity, Conv2dCountsEveryTapOfEveryOutputPixel) {
+  const Conv2dShape shape{32, 32, 16, 32, 3, 2};
+  const Cost cost = conv2d_cost(shape, 1);
+  EXPECT_EQ(cost.flops, 2.0 * 16 * 16 * 32 * 9 * 16);
+  EXPECT_EQ(cost.bytes, 4.0 * (32 * 32 * 16 + 9 * 16 * 32 + 16 * 16 * 32));
+  const Cost fused = conv2d_bn_relu_cost(shape, 1, true, true);
+  EXPECT_EQ(fused.flops - cost.flops, 2.0 * 16 * 16 * 32);
+  EXPECT_EQ(fused.comparisons, 16.0 * 16 * 32);
+  EXPECT_EQ(fused.bytes - cost.bytes, 4.0 * (32 + 16 * 16 * 32));
+}
+
+TEST(Complexity, TheLayersAroundTheConvolutions) {
+  EXPECT_EQ(batchnorm_cost(64, 16).flops, 2.0 * 64 * 16);
+  EXPECT_EQ(relu_cost(100).comparisons, 100);
+  EXPECT_EQ(relu_cost(100).flops, 0);
+  EXPECT_EQ(add_cost(100).bytes, 1200);
+  EXPECT_EQ(average_pool_cost(1, 64, 64).flops, 64.0 * 64 + 64);
+  EXPECT_EQ(softmax_cost(2, 10).comparisons, 20);
 }
 
 TEST(Complexity, HugeShapesDoNotOverflow) {

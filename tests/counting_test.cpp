@@ -15,6 +15,7 @@
 
 #include "counters/affinity.h"
 #include "counters/metrics.h"
+#include "counters/thread_groups.h"
 
 // Sanitizers touch shadow pages of their own for each page that instrumented code touches.
 #define HWPROF_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -27,6 +28,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t kPage = 4096;
 constexpr double kStray = 24;  // faults of the runtime around the counted ones
+constexpr double kOnce = 1.5;  // above this factor something was counted twice
 
 class Pages {
  public:
@@ -158,7 +160,7 @@ TEST(Counting, AThreadThatExistedBeforeIsInTheSum) {
   worker.join();
   const double faults = *counting.evaluate(tally)[0].value;
   EXPECT_GE(faults, 3000);
-  EXPECT_LE(faults, 3000 + 4 * kStray);
+  EXPECT_LT(faults, 3000 * kOnce);
 }
 
 TEST(Counting, AThreadThatEndsWhileCountedKeepsItsCounts) {
@@ -179,7 +181,7 @@ TEST(Counting, AThreadThatEndsWhileCountedKeepsItsCounts) {
   ASSERT_TRUE(counting.start(0).has_value());
   ASSERT_TRUE(counting.stop(0, tally, 1).has_value());
   EXPECT_GE(*counting.evaluate(tally)[0].total, 2000);
-  EXPECT_LE(*counting.evaluate(tally)[0].total, 2000 + 8 * kStray) << "counted once, not twice";
+  EXPECT_LT(*counting.evaluate(tally)[0].total, 2000 * kOnce);
 }
 
 TEST(Counting, AThreadBornAfterOpenIsCountedOnceRefreshed) {
@@ -200,7 +202,7 @@ TEST(Counting, AThreadBornAfterOpenIsCountedOnceRefreshed) {
   worker.join();
   const double faults = *counting.evaluate(tally)[0].value;
   EXPECT_GE(faults, 2500);
-  EXPECT_LE(faults, 2500 + 8 * kStray);
+  EXPECT_LT(faults, 2500 * kOnce);
 }
 
 TEST(Counting, ThreadsBornAndEndedInsideAStretchAreCounted) {
@@ -216,7 +218,7 @@ TEST(Counting, ThreadsBornAndEndedInsideAStretchAreCounted) {
   });
   const double faults = *counting.evaluate(tally)[0].value;
   EXPECT_GE(faults, 3000) << "needs Linux 5.13: inherit_thread";
-  EXPECT_LE(faults, 3000 + 16 * kStray);
+  EXPECT_LT(faults, 3000 * kOnce);
 }
 
 TEST(Counting, AChildProcessIsNotCounted) {
@@ -287,13 +289,16 @@ TEST(Counting, TooFewDescriptorsAreNamedWithWhatIsNeeded) {
         while (!go) std::this_thread::yield();
       });
     const std::vector<std::string> names = {"task-clock", "page-faults", "minor-faults"};
+    // A sanitizer may have a thread of its own.
+    const std::string needed =
+        std::to_string(names.size() * process_threads().size()) + " file descriptors";
     const auto counting = Counting::open(machine, 0, names, {});
     go = true;
     for (std::thread& worker : workers) worker.join();
     if (!counting || counting->passes() != 0) return 1;
     for (const EventCount& count : counting->evaluate({}))
       if (count.status != CountStatus::kDenied || count.value ||
-          count.reason.find("21 file descriptors") == std::string::npos ||
+          count.reason.find(needed) == std::string::npos ||
           count.reason.find("ulimit -n") == std::string::npos)
         return 2;
     return 0;
@@ -305,6 +310,7 @@ TEST(Counting, TooFewDescriptorsAreNamedWithWhatIsNeeded) {
 // inside the kernel would then read 0, and must not.
 TEST(Counting, AnOrdinaryUserGetsNoZeroForWhatHeMayNotCount) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to stop being root";
+  SKIP_WITHOUT_SOFTWARE_EVENTS();  // seccomp
   const int level = this_machine().perf_event_paranoid.value_or(4);
   const int verdict = in_child([&] {
     if (setgid(65534) != 0 || setuid(65534) != 0) return 1;
@@ -353,20 +359,56 @@ TEST(Counting, HardwareCountsArePlausible) {
   }
 }
 
-TEST(Counting, OnePassOfTooManyEventsIsScaledAndTwoPassesAreNot) {
+// More events than any PMU has counters for. Raw codes on arm64: an emulated PMU takes them all.
+std::vector<std::string> too_many_events() {
+#if defined(__aarch64__)
+  return {"cycles", "instructions", "r01", "r02", "r03", "r04", "r05", "r06", "r07"};
+#else
+  return {"cycles",           "instructions", "branches", "branch-misses", "l1d-miss",
+          "l2-miss",          "dtlb-miss",    "stalls",   "flops",         "cache-misses",
+          "cache-references", "flops-sp",     "flops-dp", "llc-miss",      "llc-ref"};
+#endif
+}
+
+TEST(Counting, EnoughPassesScaleNothingAndOnePassScalesToTheSameNumber) {
   const Machine machine = this_machine();
   if (!machine.pmu.present()) GTEST_SKIP() << machine.pmu.reason;
-  std::vector<std::string> names = {"cycles",        "instructions", "branches",
-                                    "branch-misses", "l1d-miss",     "l2-miss",
-                                    "dtlb-miss",     "stalls",       "flops"};
-  Counting exact = open_or_die(names);
-  for (const EventCount& count : exact.evaluate(run(exact, spin)))
+  const auto work = [] {
+    for (int i = 0; i < 100; ++i) spin();
+  };
+  Counting exact = open_or_die(too_many_events());
+  const auto counts = exact.evaluate(run(exact, work));
+  for (const EventCount& count : counts) {
     if (count.value) {
       EXPECT_EQ(count.status, CountStatus::kOk) << count.name;
+      EXPECT_EQ(count.coverage, 1.0) << count.name;
     }
+  }
+  const auto truth = value_of(counts, "cycles");
+  if (!truth) GTEST_SKIP() << counts[0].reason;
   if (exact.passes() < 2) GTEST_SKIP() << "everything fits at once here";
-  Counting squeezed = open_or_die(names, {.max_passes = 1});
-  EXPECT_EQ(squeezed.passes(), 1u);
+
+  Counting squeezed = open_or_die(too_many_events(), {.max_passes = 1});
+  ASSERT_EQ(squeezed.passes(), 1u);
+  const auto scaled = squeezed.evaluate(run(squeezed, work));
+  EXPECT_EQ(scaled[0].status, CountStatus::kScaled);
+  EXPECT_LT(scaled[0].coverage.value_or(1), 1);
+  EXPECT_NEAR(*scaled[0].value / *truth, 1, 0.1);
+}
+
+// An emulated PMU opens encodings that it does not count.
+TEST(Counting, ANamedHardwareEventIsNeverZeroInWorkThatMustCauseIt) {
+  const Machine machine = this_machine();
+  if (!machine.pmu.present()) GTEST_SKIP() << machine.pmu.reason;
+  Counting counting = open_or_die({"l2-miss", "dtlb-miss", "stalls", "cache-references"});
+  const Pages pages(4000);
+  for (const EventCount& count : counting.evaluate(run(counting, [&] { pages.touch(); }))) {
+    if (count.value) {
+      EXPECT_GT(*count.value, 0) << count.name;
+    } else {
+      EXPECT_FALSE(count.reason.empty()) << count.name;
+    }
+  }
 }
 
 }  // namespace

@@ -119,8 +119,15 @@ TEST(Json, EveryStatusHasItsName) {
   EXPECT_EQ(counters["branch-misses"]["status"], "not-counted");
   EXPECT_EQ(counters["llc-miss"]["status"], "unsupported");
   EXPECT_EQ(counters["flops"]["status"], "denied");
+  EXPECT_EQ(counters["branch-misses"]["shown_as"], "branch-misses-all");
   EXPECT_TRUE(counters["flops"]["value"].is_null());
   EXPECT_TRUE(counters["flops"]["coverage"].is_null());
+}
+
+TEST(Json, CountThatCannotBeRightSaysWhy) {
+  const json rows = parsed(sample_profile())["rows"];
+  EXPECT_THAT(rows[0]["counters"]["instructions"]["implausible"], HasSubstr("11.2 instructions"));
+  EXPECT_TRUE(rows[1]["counters"]["instructions"]["implausible"].is_null());
 }
 
 TEST(Json, NumbersThatAreNotFiniteAreNull) {

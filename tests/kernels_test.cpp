@@ -1,7 +1,6 @@
 // Every variant of every operation against double precision, over sizes that are wrong for any
 // vector width and register block, on every instruction set that this CPU has.
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <limits>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include "kernels/registry.h"
 #include "kernels/simd.h"
 #include "tests/kernel_data.h"
+#include "tests/only_targets.h"
 
 namespace hwprof {
 namespace {
@@ -18,28 +18,6 @@ namespace {
 const BlasLibrary* blas() {
   static const Result<BlasLibrary> library = BlasLibrary::load("");
   return library ? &*library : nullptr;
-}
-
-// Lets run-time dispatch choose among `targets` only, and undoes it.
-class OnlyTargets {
- public:
-  explicit OnlyTargets(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(targets);
-  }
-  ~OnlyTargets() {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
-
-// One bit for each instruction set that this CPU has and Highway can dispatch to.
-std::vector<std::int64_t> single_targets() {
-  std::vector<std::int64_t> targets;
-  for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-    targets.push_back(left & -left);
-  }
-  return targets;
 }
 
 // Documents of `lengths` rows, all inputs guarded by NaN.
@@ -291,9 +269,13 @@ TEST(Registry, TheReferenceComesFirstAndNamesAreUnique) {
   EXPECT_EQ(conv1d_variants().front().name, kReferenceName);
   EXPECT_EQ(maxpool_variants().front().name, kReferenceName);
   EXPECT_EQ(linear_variants().front().name, kReferenceName);
+  EXPECT_EQ(conv1d_maxpool_variants().front().name, kReferenceName);
+  EXPECT_EQ(conv2d_variants().front().name, kReferenceName);
+  EXPECT_EQ(conv2d_bn_relu_variants().front().name, kReferenceName);
   const std::vector<std::string_view> names = variant_names();
-  EXPECT_EQ(names, (std::vector<std::string_view>{"reference", "simd", "blas-im2col",
-                                                  "blas-shifted", "blas-gemm", "blas-gemv"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{"reference", "simd", "blas-im2col", "blas-shifted",
+                                           "fused", "blas-gemm", "blas-gemv"}));
 }
 
 }  // namespace

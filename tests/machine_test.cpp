@@ -36,6 +36,7 @@ TEST(Machine, CachesGrowOutwardsAndAreShared) {
     EXPECT_GE(machine.caches[i].shared_by, machine.caches[i - 1].shared_by);
   }
   for (const CacheLevel& cache : machine.caches) {
+    EXPECT_GT(cache.bytes, 0u) << "an unknown size is no cache, not 0";
     EXPECT_GE(cache.shared_by, 1u);
     EXPECT_LE(cache.shared_by, machine.cpus);
   }

@@ -11,7 +11,6 @@ namespace hwprof {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -107,6 +106,19 @@ TEST_F(PmuDeviceTest, WrongFieldsAreUsageErrorsThatNameTheRightOnes) {
   const auto source = encode_sysfs_event(root_, "nosuch", "event=1");
   ASSERT_FALSE(source.has_value());
   EXPECT_THAT(source.error().hint, HasSubstr("cpu"));
+}
+
+TEST_F(PmuDeviceTest, AnArmPmuListsTheEventsThatTheCpuHas) {
+  write("armv8_pmuv3/type", "8");
+  write("armv8_pmuv3/format/event", "config:0-15");
+  write("armv8_pmuv3/events/cpu_cycles", "event=0x0011");
+  write("armv8_pmuv3/events/inst_retired", "event=0x0008");
+  write("cpu/events/cpu-cycles", "event=0x3c");
+  EXPECT_EQ(cpu_names_event(root_, "armv8_pmuv3", 0x08), true);
+  EXPECT_EQ(cpu_names_event(root_, "armv8_pmuv3", 0x37), false);
+  // x86 lists a handful of what there is.
+  EXPECT_EQ(cpu_names_event(root_, "cpu", 0x1234), std::nullopt);
+  EXPECT_EQ(cpu_names_event(root_, "armv9_none", 0x08), std::nullopt);
 }
 
 TEST_F(PmuDeviceTest, AnUncoreDeviceIsPerPackage) {

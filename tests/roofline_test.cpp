@@ -37,6 +37,27 @@ TEST(Roofline, WorkBeyondEveryCacheIsBoundByMemory) {
   EXPECT_DOUBLE_EQ(r.intensity, 0);
 }
 
+// As where the run was interrupted before any bandwidth was measured.
+TEST(Roofline, WithoutALevelThatHoldsTheWorkThereIsNone) {
+  const Cost cost{.flops = 100, .bytes = 50, .working_set_bytes = 5000};
+  for (const auto& levels : {std::vector<LevelBandwidth>{}, {{"L1", 1000, 400}}}) {
+    const Roofline r = roofline(cost, 100, levels);
+    EXPECT_EQ(r.level, "");
+    EXPECT_EQ(r.ns, 0);
+    EXPECT_DOUBLE_EQ(r.intensity, 2);
+  }
+}
+
+// As in a virtual machine that tells the levels, but not their sizes.
+TEST(Roofline, ACacheOfUnknownSizeIsNoLevel) {
+  Machine machine;
+  machine.caches = {{.level = 1, .bytes = 0}, {.level = 2, .bytes = 1000}};
+  const auto levels = cache_levels(machine, 1);
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_EQ(levels[0].level, "L2");
+  EXPECT_EQ(levels[1].level, "memory");
+}
+
 TEST(Roofline, PrivateCachesAddUpOverThreadsAndSharedOnesDoNot) {
   Machine machine;
   machine.caches = {{1, 32768, 1}, {2, 1 << 20, 2}, {3, 32 << 20, 8}};

@@ -71,6 +71,10 @@ inline std::vector<EventCount> sample_counters(const SampleRow& row) {
   flops.unit = "1";
   flops.reason =
       "perf_event_paranoid is 3, at most 2 is needed: sysctl kernel.perf_event_paranoid=2";
+  if (row.median_ns == kSampleRows[0].median_ns) {
+    instructions.implausible = "11.2 instructions a cycle; this core can retire 8";
+  }
+  branches.shown_as = "branch-misses-all";
   return {task_clock, instructions, branches, llc, flops};
 }
 

@@ -370,7 +370,58 @@ ci_counts_a_step_without_a_result_as_failed() {
   expect equal "${out##*$'\n'}" "4 passed, 2 failed, 0 skipped"
 }
 
-tests=$(declare -F | awk '$3 ~ /^(setup|run|test|concurrent|ci)_/ && $3 != "ci_step" { print $3 }')
+# A kernels_bench that measures one case at once; its arguments go to bench.log.
+fake_bench() {
+  cp -r "$root/bench" "$tree/"
+  fake apt-get <<<'exit 1'
+  fake ninja <<'EOF'
+mkdir -p "$2/bench"
+cat >"$2/bench/kernels_bench" <<'INNER'
+#!/bin/bash
+printf '%s\n' "$*" >>"$WORK/bench.log"
+[[ ! -e $WORK/bench.fails ]] || { echo "a message of the benchmark"; exit 3; }
+for argument in "$@"; do
+  case $argument in --benchmark_out=*) out=${argument#*=} ;; esac
+done
+echo '{"context": {"cpu": "a CPU"}, "benchmarks": [{"name": "resnet20/iterations:15/manual_time",
+  "fused:gflops": 250, "fused:peak": 0.9, "onednn:ours": 1.25, "onednn:gflops": 200,
+  "onednn:peak": 0.7}]}' >"$out"
+INNER
+chmod +x "$2/bench/kernels_bench"
+EOF
+}
+
+bench_judges_the_median_of_its_runs() {
+  fake_bench
+  on_machine "$tree/scripts/bench" --runs 2 --cpu 0 --filter resnet -o "$work/a folder"
+  expect equal "$code" 0
+  expect contains "$out" "| ResNet20, one image, over oneDNN | >= 1.0 | 1.250 | 1.250 .. 1.250 | yes |"
+  expect contains "$out" "| ResNet20, one image, over PyTorch eager | >= 3.0 | absent |"
+  expect equal "$(wc -l <"$work/bench.log")" 2
+  expect contains "$(cat "$work/bench.log")" "--cpu 0 --rounds 15 --benchmark_filter=resnet"
+  expect equal "$(cat "$work/a folder/results.md")" "$out"
+  expect test -s "$work/a folder/results.json"
+}
+
+bench_stops_when_a_run_fails() {
+  fake_bench
+  touch "$work/bench.fails"
+  on_machine "$tree/scripts/bench" --runs 1 --cpu 0
+  expect equal "$code" 3
+  expect contains "$err" "a message of the benchmark"
+  expect equal "$out" ""
+}
+
+bench_refuses_what_it_does_not_know() {
+  for arguments in "--rums 3" "--runs" "--runs no"; do
+    # shellcheck disable=SC2086  # words
+    on_machine "$tree/scripts/bench" $arguments
+    expect equal "$code" 2
+    expect test ! -e "$work/meson.log"
+  done
+}
+
+tests=$(declare -F | awk '$3 ~ /^(setup|run|test|concurrent|ci|bench)_/ && $3 != "ci_step" { print $3 }')
 echo "1..$(wc -l <<<"$tests")"
 for name in $tests; do
   number=$((number + 1)) ok=true

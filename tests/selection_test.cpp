@@ -73,6 +73,20 @@ TEST(Selection, AGroupThatNeverRanHasAReasonAndNoValue) {
   EXPECT_FALSE(counts[0].reason.empty());
 }
 
+TEST(Selection, ZeroOfAnEventThatTheCpuDoesNotNameIsNoValue) {
+  Selection selection = example();
+  const auto zero = tally_of({{{{100, 100, {0, 0}}}, 5}, {{{100, 100, {0}}}, 3}});
+  EXPECT_EQ(evaluate_tally(selection, zero)[1].value, 0.0);
+  selection.events[1].unlisted = true;
+  const EventCount count = evaluate_tally(selection, zero)[1];
+  EXPECT_EQ(count.status, CountStatus::kNotCounted);
+  EXPECT_FALSE(count.value);
+  EXPECT_FALSE(count.total);
+  EXPECT_THAT(count.reason, HasSubstr("stays at 0"));
+  const auto some = tally_of({{{{100, 100, {0, 0}}}, 5}, {{{100, 100, {1}}}, 3}});
+  EXPECT_EQ(evaluate_tally(selection, some)[1].status, CountStatus::kOk);
+}
+
 TEST(Selection, APassThatWasNotRunHasNoValueNotZero) {
   for (const Tally& tally : {Tally{}, tally_of({{{{1, 1, {1, 1}}}, 1}})}) {
     const auto counts = evaluate_tally(example(), tally);
@@ -103,6 +117,18 @@ TEST(Selection, UserOnlyCountsSaySo) {
   const auto counts =
       evaluate_tally(selection, tally_of({{{{1, 1, {1, 1}}}, 1}, {{{1, 1, {1}}}, 1}}));
   EXPECT_THAT(counts[1].reason, HasSubstr("follows the clock; user mode only"));
+}
+
+TEST(Selection, AZeroOfACounterThatNeverRoseCarriesADoubt) {
+  Selection selection = example();
+  selection.events[1].zero_note = "this PMU may not count it";
+  const auto zero =
+      evaluate_tally(selection, tally_of({{{{1, 1, {1, 1}}}, 1}, {{{1, 1, {0}}}, 1}}));
+  EXPECT_EQ(zero[1].value, 0.0);
+  EXPECT_THAT(zero[1].reason, HasSubstr("may not count it"));
+  const auto some =
+      evaluate_tally(selection, tally_of({{{{1, 1, {1, 1}}}, 1}, {{{1, 1, {5}}}, 1}}));
+  EXPECT_EQ(some[1].reason, "");
 }
 
 TEST(Selection, DroppingAPassRefusesTheEventsThatNeedIt) {

@@ -126,10 +126,11 @@ TEST(Memory, IsEnoughOrTheLargestTensorIsNamed) {
 }
 
 TEST(Memory, BorderIsExact) {
-  // One document of 1 word: x 1, filters 1, output 1, linear 1, output 1: 5 floats.
+  // One document of 1 word: x 1, filters 3 (as given and packed twice), output 1, linear 1, its
+  // output 1, words 4 and bookkeeping 16: 27 floats.
   const ShapeOptions shape = parse_shape("k=1,d_e=1,d_c=1,n=1,l=1,batch=1").value();
-  EXPECT_TRUE(check_memory(shape, 20).has_value());
-  EXPECT_FALSE(check_memory(shape, 19).has_value());
+  EXPECT_TRUE(check_memory(shape, 108).has_value());
+  EXPECT_FALSE(check_memory(shape, 107).has_value());
 }
 
 TEST(Memory, LargestSizesDoNotWrapAround) {

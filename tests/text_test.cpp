@@ -152,6 +152,18 @@ TEST(Text, EventThatNoRowCountedHasAReasonButNoColumn) {
   EXPECT_THAT(flowing(sample_profile()), HasSubstr("flops: denied; perf_event_paranoid is 3"));
 }
 
+TEST(Text, EventOfAnotherMeaningHasItsOwnName) {
+  EXPECT_EQ(counters_table(sample_profile()).columns[3].title, "branch-misses-all");
+  EXPECT_THAT(flowing(sample_profile()),
+              HasSubstr("branch-misses-all: what branch-misses means on this CPU"));
+}
+
+TEST(Text, CountThatCannotBeRightIsDoubted) {
+  const std::string text = flowing(sample_profile());
+  EXPECT_EQ(occurrences(text, "2.65 G ? (61.7 %)"), 1u);
+  EXPECT_THAT(text, HasSubstr("instructions of conv1d reference: cannot be right (?): 11.2 instr"));
+}
+
 TEST(Text, WithoutAnyCountOnlyTheReasonsAreLeft) {
   Profile profile = sample_profile();
   for (Row& row : profile.rows) {
@@ -256,16 +268,6 @@ TEST(Text, NumbersThatAreNotFiniteAreNotPrinted) {
        {plain(profile), profile_markdown(profile), profile_csv(profile), profile_json(profile)}) {
     for (const char* word : {"nan", "NaN", "inf", "Infinity"}) EXPECT_FALSE(has_word(text, word));
   }
-}
-
-TEST(Text, AnImplausibleCountIsMarkedWithItsSuspect) {
-  Profile profile = sample_profile();
-  EventCount& count = profile.rows[0].counters[0];
-  ASSERT_TRUE(count.value);
-  count.implausible = "40 instructions a cycle";
-  const std::string text = flowing(profile);
-  EXPECT_THAT(text, HasSubstr("! "));
-  EXPECT_THAT(text, HasSubstr("implausible (!), 40 instructions a cycle"));
 }
 
 }  // namespace

@@ -22,7 +22,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // One rung must not eat the time of the others, nor start when it cannot end.
-constexpr milliseconds kLongestRung{500};
 constexpr milliseconds kShortestRung{80};
 // A smaller loss decides nothing: half of what the verdict's threshold is.
 constexpr double kConfirmedLoss = 1.05;
@@ -126,6 +125,7 @@ struct Outcome {
   report::LadderRung rung;
   std::string kernels;     // file with the kernels that ran
   bool confirmed = false;  // measured twice
+  int size = 0;            // of the square matrices
 
   [[nodiscard]] double peak_gflops() const {
     return rung.gflops ? *rung.gflops / *rung.peak_fraction : 0;
@@ -167,18 +167,28 @@ class Climb {
 
   Ladder result() && {
     Ladder ladder;
-    std::vector<std::string> disturbed;
+    std::vector<std::string> disturbed, smaller;
     for (const Outcome& outcome : outcomes_) {
+      if (outcome.rung.gflops && outcome.size != kRungSize) {
+        smaller.push_back(fmt::format("{} of {} ({} x {} x {})", outcome.rung.setting,
+                                      outcome.rung.provider, outcome.size, outcome.size,
+                                      outcome.size));
+      }
       if (is_disturbed(outcome)) disturbed.push_back(label(outcome.attempt));
     }
     for (Outcome& outcome : outcomes_) ladder.rungs.push_back(std::move(outcome.rung));
     std::stable_sort(ladder.rungs.begin(), ladder.rungs.end(), faster);
-    ladder.note =
-        "sgemm 512 x 512 x 512 on one thread, a child process each; slices interleaved with the "
-        "FMA peak, the fastest of each";
+    ladder.note = fmt::format(
+        "sgemm {0} x {0} x {0} on one thread, a child process each; slices interleaved "
+        "with the FMA peak, the fastest of each",
+        kRungSize);
     if (!left_out_.empty()) {
       ladder.note += fmt::format("; not measured within {} ms: {}", options_.budget.count(),
                                  joined(left_out_, ", "));
+    }
+    if (!smaller.empty()) {
+      ladder.note +=
+          fmt::format("; a smaller product, which flatters, for {}", joined(smaller, ", "));
     }
     if (!disturbed.empty()) {
       ladder.note +=
@@ -217,7 +227,7 @@ class Climb {
     if (attempt.library == library_.path() && seen_.contains({identity_.kernels, attempt.core})) {
       return;
     }
-    if (time_left() < kShortestRung) {
+    if (time_left() < kShortestRung || (options_.stop != nullptr && *options_.stop)) {
       left_out_.push_back(label(attempt));
       return;
     }
@@ -242,7 +252,7 @@ class Climb {
     rung.as_found = attempt.as_found;
     RungTask task{attempt.library, {}, attempt.core, peak_isa_};
     if (!options_.cpus.empty()) task.cpus.push_back(options_.cpus.front());
-    const milliseconds allowed = std::min(time_left(), kLongestRung);
+    const milliseconds allowed = std::min(time_left(), options_.longest_rung);
     const auto output = child_output(options_.program, rung_arguments(task),
                                      environment_for(attempt), Clock::now() + allowed);
     if (!output) {
@@ -259,6 +269,7 @@ class Climb {
     rung.vector_class = vector_class_of(rung.provider, rung.core);
     rung.gflops = result->gflops;
     rung.peak_fraction = result->peak_fraction;
+    outcome.size = result->size;
     outcome.kernels = result->identity.kernels;
     return outcome;
   }

@@ -8,6 +8,7 @@
 // library can use more CPUs is read from its identity.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -22,8 +23,11 @@ namespace hwprof::blas {
 
 struct LadderOptions {
   std::chrono::milliseconds budget{2000};  // wall time for all rungs together
-  CpuList cpus;                            // rungs run on the first; empty: as we are
-  std::string program = "/proc/self/exe";  // that calls run_rung() when told kRungCommand
+  // A rung that takes longer hangs, or the machine is too busy for it to mean anything.
+  std::chrono::milliseconds longest_rung{500};
+  CpuList cpus;                             // rungs run on the first; empty: as we are
+  const std::atomic<bool>* stop = nullptr;  // no further rung is begun once it is true
+  std::string program = "/proc/self/exe";   // that calls run_rung() when told kRungCommand
 };
 
 struct Ladder {

@@ -25,11 +25,6 @@ constexpr int kRounds = 9;
 // A slow library stops here with the rounds that it has.
 constexpr double kEnoughSeconds = 0.045;
 constexpr int kFewestRounds = 3;
-// Every rung computes the same product, else the rungs could not be compared: 512 fills the
-// register and cache blocks of every known library (at 128, Sandybridge kernels reach half of
-// their rate). Only what would take over kTooLongSeconds for it, the reference, gets the smaller
-// one, and is flattered by it.
-constexpr Int kSize = 512;
 constexpr Int kSmallSize = 256;
 constexpr double kTooLongSeconds = 0.015;
 
@@ -69,9 +64,9 @@ Int fitting_size(const BlasLibrary& library) {
   SquareProduct probe(library, kSmallSize);
   probe.seconds();  // starts threads, allocates buffers
   const double seconds = std::min(probe.seconds(), probe.seconds());
-  constexpr double kGrowth = static_cast<double>(kSize * kSize * kSize) /
+  constexpr double kGrowth = static_cast<double>(kRungSize * kRungSize * kRungSize) /
                              static_cast<double>(kSmallSize * kSmallSize * kSmallSize);
-  return seconds * kGrowth <= kTooLongSeconds ? kSize : kSmallSize;
+  return seconds * kGrowth <= kTooLongSeconds ? kRungSize : kSmallSize;
 }
 
 const FmaKernel& peak_kernel(const std::string& isa) {
@@ -85,7 +80,8 @@ const FmaKernel& peak_kernel(const std::string& isa) {
 // of two milliseconds is interrupted more often than a slice of the peak. Peak and products take
 // turns within a tenth of a second, in which no clock drifts far.
 RungResult measure(const BlasLibrary& library, const FmaKernel& peak) {
-  SquareProduct product(library, fitting_size(library));
+  const Int size = fitting_size(library);
+  SquareProduct product(library, size);
   product.seconds();
   double fastest = 0, limit = 0;
   const auto begin = Clock::now();
@@ -94,15 +90,18 @@ RungResult measure(const BlasLibrary& library, const FmaKernel& peak) {
     limit = std::max(limit, fma_slice_gflops(peak, kPeakSliceSeconds));
     fastest = std::max(fastest, product.gflops(kSgemmSliceSeconds));
   }
-  return {{}, fastest, fastest / limit};
+  return {.identity = {},
+          .size = static_cast<int>(size),
+          .gflops = fastest,
+          .peak_fraction = fastest / limit};
 }
 
 Result<RungResult> work(const RungTask& task) {
   if (!task.cpus.empty()) {
-    if (auto pinned = pin_to(task.cpus); !pinned) return tl::make_unexpected(pinned.error());
+    if (auto pinned = pin_to(task.cpus); !pinned) return error_of(pinned);
   }
   const auto library = BlasLibrary::load(task.library);
-  if (!library) return tl::make_unexpected(library.error());
+  if (!library) return error_of(library);
   library->set_threads(1);
   const Identity identity = identify(*library);
   // OpenBLAS ignores the name of a core type that it does not know, and some builds replace one.
@@ -145,6 +144,7 @@ Result<RungResult> parse_rung_output(const std::string& out) {
   result.identity.provider = text("provider");
   result.identity.core = text("core");
   result.identity.kernels = text("kernels");
+  result.size = json.value("size", 0);
   result.gflops = json["gflops"];
   result.peak_fraction = json["peak_fraction"];
   return result;
@@ -167,6 +167,7 @@ int run_rung(const std::vector<std::string>& arguments) {
   const nlohmann::json json = result ? nlohmann::json{{"provider", result->identity.provider},
                                                       {"core", result->identity.core},
                                                       {"kernels", result->identity.kernels},
+                                                      {"size", result->size},
                                                       {"gflops", result->gflops},
                                                       {"peak_fraction", result->peak_fraction}}
                                      : nlohmann::json{{"error", result.error().what}};

@@ -15,6 +15,12 @@ namespace hwprof::blas {
 // First argument of the program that makes it such a child; no command of a user.
 inline constexpr const char* kRungCommand = "__rung";
 
+// Every rung computes the same product, else the rungs could not be compared: 512 fills the
+// register and cache blocks of every known library (at 128, Sandybridge kernels reach half of their
+// rate). Only a library that would take over 15 ms for it, the reference, gets a smaller one, and
+// is flattered by it.
+inline constexpr int kRungSize = 512;
+
 struct RungTask {
   std::string library;
   CpuList cpus;               // empty: as it was started
@@ -24,6 +30,7 @@ struct RungTask {
 
 struct RungResult {
   Identity identity;  // provider, core and kernels only
+  int size = 0;       // of the square matrices
   double gflops = 0;
   double peak_fraction = 0;
 };

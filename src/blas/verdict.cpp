@@ -168,13 +168,20 @@ struct Explanation {
   }
 };
 
+// Who gets the library that is judged.
+std::string who_gets(const VerdictInput& input) {
+  return input.requested.empty() ? "programs get" : "--blas names";
+}
+
 void explain_library(const VerdictInput& input, const Steps& steps, Explanation& explanation) {
   const LadderRung& found = *steps.found;
   explanation.causes.push_back(fmt::format(
-      "programs get {}: {}; {} of {} is {:.1f} times faster on this CPU",
+      "{} {}: {}; {} of {} is {:.1f} times faster on this CPU", who_gets(input),
       found.provider == "reference" ? "the reference BLAS" : found.provider, state_of(found),
       name_of(*steps.best), steps.best->library, times_faster(*steps.best, found)));
-  explanation.fixes.push_back(how_to_select(steps.best->library, input.installed));
+  explanation.fixes.push_back(input.requested.empty()
+                                  ? how_to_select(steps.best->library, input.installed)
+                                  : "--blas " + steps.best->library);
   if (const auto variable = core_variable(steps.best->provider, input)) {
     explanation.causes.push_back(
         fmt::format("{} is set in the environment and would choose the core of that library too",
@@ -281,8 +288,8 @@ Verdict judge_by_identity(const VerdictInput& input) {
   const std::string widest = width(widest_vector_class(input.isa));
   const auto variable = core_variable(identity.provider, input);
   if (identity.provider == "reference") {
-    verdict.why =
-        fmt::format("programs get the reference BLAS: {} on a CPU with {} vectors", code, widest);
+    verdict.why = fmt::format("{} the reference BLAS: {} on a CPU with {} vectors", who_gets(input),
+                              code, widest);
     verdict.fix = how_to_get_openblas(input);
   } else if (variable) {
     verdict.why = fmt::format(

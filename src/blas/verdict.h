@@ -25,6 +25,7 @@ struct Thresholds {
 struct VerdictInput {
   std::optional<Identity> identity;  // absent: no BLAS could be loaded
   std::string path;
+  std::string requested;  // --blas; empty: it is what programs get here
   std::map<std::string, std::string> environment;
   std::vector<report::LadderRung> ladder;  // may be empty (--no-ladder)
   std::vector<std::string> isa;            // of the machine

@@ -26,7 +26,7 @@ std::string main_help(std::span<const Command> commands) {
       "  hwprof --pin 0 --events flops,llc-miss   the main job on CPU 0\n"
       "  hwprof {0} --help                    its options\n"
       "  hwprof --version\n\n"
-      "Exit codes: 0 done, 1 a check of --require says no, 2 wrong usage or input,\n"
+      "Exit codes: 0 done, 1 a check says no (--require, doctor), 2 wrong usage or input,\n"
       "3 could not be measured, 130 interrupted.\n",
       commands.front().name);
   return text;
@@ -112,12 +112,12 @@ Result<Invocation> parse(std::span<const Command> commands, const std::vector<st
   Invocation invocation;
   const auto words_begin = args.begin() + (named ? 1 : 0);
   if (auto parsed = parse_words(app, {words_begin, args.end()}, invocation.text); !parsed) {
-    return tl::make_unexpected(parsed.error());
+    return error_of(parsed);
   }
   if (!invocation.text.empty()) return invocation;
   const std::string help = fmt::format("hwprof {} --help", command->name);
   if (auto none = check_no_extras(app, commands, help); !none) {
-    return tl::make_unexpected(none.error());
+    return error_of(none);
   }
   std::vector<std::string> command_line = {"hwprof"};
   command_line.insert(command_line.end(), args.begin(), args.end());

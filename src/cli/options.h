@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "counters/result.h"
+#include "src/commands/inspect_options.h"
 #include "src/commands/profile_options.h"
 
 namespace CLI {
@@ -26,8 +27,11 @@ struct Command {
   Action (*declare)(CLI::App& app);  // adds its options to `app`
 };
 
-// Options of `hwprof profile`; the action checks their values, then calls `run`.
+// The options of a command; the action checks their values, then calls `run`.
 Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOptions&)> run);
+Action declare_events(CLI::App& app, std::function<Result<int>(const EventsOptions&)> run);
+Action declare_doctor(CLI::App& app, std::function<Result<int>(const DoctorOptions&)> run);
+Action declare_peak(CLI::App& app, std::function<Result<int>(const PeakOptions&)> run);
 
 struct Invocation {
   std::string text;                  // help or version, to be printed; empty: `run`

@@ -1,14 +1,10 @@
-// The options of `hwprof profile` as one table: what is typed, its help, and how its value is
-// judged. CLI11 only finds the words; it knows no option's type.
+// The options of `hwprof profile` as one table.
 #include "src/commands/profile_options.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <cctype>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -16,6 +12,7 @@
 #include "src/cli/log.h"
 #include "src/cli/options.h"
 #include "src/cli/shape.h"
+#include "src/cli/value_options.h"
 #include "src/cli/values.h"
 
 namespace hwprof::cli {
@@ -41,39 +38,21 @@ constexpr const char* kWork = "What is run";
 constexpr const char* kMeasure = "How it is measured";
 constexpr const char* kReport = "The report";
 
-template <class T, class Member>
-Result<void> store(Result<T> value, Member& member) {
-  if (!value) return tl::make_unexpected(std::move(value.error()));
-  member = static_cast<Member>(std::move(*value));
-  return {};
-}
-
 using Text = const std::string&;
 
 Result<void> store_requirements(Text name, Text text, ProfileOptions& to) {
   const auto checks = parse_list(name, text);
-  if (!checks) return tl::make_unexpected(checks.error());
+  if (!checks) return error_of(checks);
   for (const std::string& check : *checks) {
     const auto member = parse_choice(name, check, kRequirements);
-    if (!member) return tl::make_unexpected(member.error());
+    if (!member) return error_of(member);
     to.*(*member) = true;
   }
   return {};
 }
 
-enum class Occurs { kOnce, kAddsUp };  // kAddsUp: `--events a --events b` is `--events a,b`
-
-struct ValueOption {
-  const char* names;
-  const char* value;  // what stands for the value in the help
-  const char* group;
-  Occurs occurs;
-  Result<void> (*set)(Text name, Text text, ProfileOptions& to);
-  const char* help;
-};
-
 // In the order of the help.
-constexpr ValueOption kOptions[] = {
+constexpr ValueOption<ProfileOptions> kOptions[] = {
     {"--docs", "FILE", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) {
        return store<std::string>(text, to.docs.emplace());
@@ -133,12 +112,16 @@ constexpr ValueOption kOptions[] = {
        return store(parse_whole(name, text, 1, kMaxThreads), to.threads.emplace());
      },
      "Compute with N threads. Default: one for each CPU it may use."},
+    {"--isa", "ISA", kMeasure, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.isa); },
+     "Use no wider instruction set in hwprof's own kernels: sse, avx2,\n"
+     "avx512, neon. Default: the widest that the CPU has."},
     {"--time-budget", "SECONDS", kMeasure, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_seconds(name, text, kMaxSeconds), to.time_budget_s);
      },
-     "Stop measuring after this time, intervals narrow or not.\n"
-     "Default: 10."},
+     "Stop measuring after this time, intervals narrow or not; two\n"
+     "calls of each row are always made. Default: 10."},
     {"--passes", "N", kMeasure, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_whole(name, text, 1, kMaxPasses), to.passes);
@@ -161,27 +144,10 @@ constexpr ValueOption kOptions[] = {
      "holds; both: optimal-blas,counters. Default: neither."},
 };
 
-// What was typed: every occurrence of each option's value, in order.
 struct Typed {
-  std::array<std::vector<std::string>, std::size(kOptions)> values;
+  TypedValues values;
   bool no_ladder = false, verbose = false, quiet = false;
 };
-
-Result<void> set_value(const ValueOption& option, const std::vector<std::string>& given,
-                       ProfileOptions& to) {
-  if (given.empty()) return {};
-  const std::string names = option.names;
-  const std::string name = names.substr(names.find("--"));
-  if (given.size() > 1 && option.occurs == Occurs::kOnce) {
-    return usage_error(fmt::format("{} is given {} times", name, given.size()), "give it once");
-  }
-  std::string joined;
-  for (const std::string& value : given) {
-    if (value.empty()) return usage_error(fmt::format("{} has an empty value", name));
-    joined += (joined.empty() ? "" : ",") + value;
-  }
-  return option.set(name, joined, to);
-}
 
 std::uint64_t memory_bytes() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
@@ -190,12 +156,10 @@ std::uint64_t memory_bytes() {
 
 Result<ProfileOptions> judge(const Typed& typed) {
   ProfileOptions options;
-  for (std::size_t i = 0; i < std::size(kOptions); ++i) {
-    auto done = set_value(kOptions[i], typed.values[i], options);
-    if (!done) return tl::make_unexpected(done.error());
-  }
+  auto done = set_values<ProfileOptions>(kOptions, typed.values, options);
+  if (!done) return error_of(done);
   if (auto fits = check_memory(options.shape, memory_bytes()); !fits) {
-    return tl::make_unexpected(fits.error());
+    return error_of(fits);
   }
   if (!options.docs && options.docs_format != DocsFormat::kAuto) {
     return usage_error("--docs-format needs --docs", "name the file with --docs FILE");
@@ -206,43 +170,25 @@ Result<ProfileOptions> judge(const Typed& typed) {
   return options;
 }
 
-// CLI11 gives an option whatever word follows, were it the next option: `--pin --events flops`.
-std::string not_an_option(const std::string& value) {
-  const bool option = value.size() > 1 && value[0] == '-' &&
-                      (value[1] == '-' || std::isalpha(static_cast<unsigned char>(value[1])) != 0);
-  if (!option) return {};
-  return fmt::format("a value is missing before '{}' (a file of that name: ./{})", value, value);
-}
-
 }  // namespace
 
 Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOptions&)> run) {
   auto typed = std::make_shared<Typed>();
-  for (std::size_t i = 0; i < std::size(kOptions); ++i) {
-    const ValueOption& option = kOptions[i];
-    app.add_option(option.names, typed->values[i], option.help)
-        ->option_text(option.value)
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->check(not_an_option)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->group(option.group);
-  }
-  const auto add_flag = [&app](const char* names, bool& flag, const char* group, const char* help) {
-    app.add_flag(names, flag, help)->disable_flag_override()->group(group);
-  };
-  add_flag("--no-ladder", typed->no_ladder, kMeasure,
-           "Skip comparing the BLAS with its other core types, which\n"
-           "takes up to 2 s. Default: compare.");
-  add_flag("-v,--verbose", typed->verbose, kReport,
-           "Log each step on standard error. Default: off.");
-  add_flag("-q,--quiet", typed->quiet, kReport, "Log errors only, show no progress. Default: off.");
+  declare_values<ProfileOptions>(app, kOptions, typed->values);
+  declare_flag(app, "--no-ladder", kMeasure,
+               "Skip comparing the BLAS with its other core types, which\n"
+               "takes up to 2 s. Default: compare.",
+               typed->no_ladder);
+  declare_flag(app, "-v,--verbose", kReport, "Log each step on standard error. Default: off.",
+               typed->verbose);
+  declare_flag(app, "-q,--quiet", kReport, "Log errors only, show no progress. Default: off.",
+               typed->quiet);
   app.footer(
       "\nText on a terminal has colour, unless the environment has NO_COLOR and it is not empty.");
   return
       [typed, run = std::move(run)](const std::vector<std::string>& command_line) -> Result<int> {
         auto options = judge(*typed);
-        if (!options) return tl::make_unexpected(options.error());
+        if (!options) return error_of(options);
         options->command = command_line;
         start_log(typed->verbose ? Verbosity::kVerbose
                   : typed->quiet ? Verbosity::kQuiet

@@ -32,7 +32,7 @@ Result<std::vector<std::size_t>> parse_filter_sizes(std::string_view text) {
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find('+', start), text.size());
     const auto size = parse_size(kFilterSizes, text.substr(start, end - start));
-    if (!size) return tl::make_unexpected(size.error());
+    if (!size) return error_of(size);
     if (std::find(sizes.begin(), sizes.end(), *size) != sizes.end()) {
       return usage_error(fmt::format("--shape: filter_sizes has {} twice", *size));
     }
@@ -45,12 +45,12 @@ Result<std::vector<std::size_t>> parse_filter_sizes(std::string_view text) {
 Result<void> set(ShapeOptions& shape, std::string_view key, std::string_view text) {
   if (key == kFilterSizes) {
     auto sizes = parse_filter_sizes(text);
-    if (!sizes) return tl::make_unexpected(sizes.error());
+    if (!sizes) return error_of(sizes);
     shape.filter_sizes = std::move(*sizes);
     return {};
   }
   const auto size = parse_size(key, text);
-  if (!size) return tl::make_unexpected(size.error());
+  if (!size) return error_of(size);
   if (key == "k") shape.filter_sizes = {*size};
   if (key == "d_e") shape.d_e = *size;
   if (key == "d_c") shape.d_c = *size;
@@ -115,7 +115,7 @@ Result<ShapeOptions> parse_shape(std::string_view text) {
     }
     seen.push_back(key);
     if (auto done = set(shape, key, item.substr(equals + 1)); !done) {
-      return tl::make_unexpected(done.error());
+      return error_of(done);
     }
     start = end + 1;
   }
@@ -126,7 +126,7 @@ Result<ShapeOptions> parse_shape(std::string_view text) {
     return usage_error("--shape: k and filter_sizes exclude each other",
                        "k=2 is the same as filter_sizes=2");
   }
-  if (auto fits = check_together(shape); !fits) return tl::make_unexpected(fits.error());
+  if (auto fits = check_together(shape); !fits) return error_of(fits);
   return shape;
 }
 
@@ -144,12 +144,15 @@ Result<void> check_memory(const ShapeOptions& shape, std::uint64_t memory_bytes)
   const double rows =
       batch * std::max(n, static_cast<double>(*std::max_element(shape.filter_sizes.begin(),
                                                                 shape.filter_sizes.end())));
-  const std::array<Tensor, 5> tensors = {{
+  const std::array<Tensor, 6> tensors = {{
       {"the word vectors [batch, n, d_e]", rows * d_e},
-      {"the filters [d_c, k, d_e]", d_c * k_sum * d_e},
+      // As given, and packed for the hand-written kernels, apart and fused.
+      {"the filters [d_c, k, d_e]", 3 * d_c * k_sum * d_e},
       {"the convolution's output [batch, n, d_c]", filters * rows * d_c},
       {"the linear layer [l, d_c]", l * d_c * filters},
       {"the linear layer's output [batch, l]", batch * l},
+      // Word ids in a growing vector, and the bookkeeping of a document.
+      {"the words of the documents", 4 * rows + 16 * batch},
   }};
   double bytes = 0;
   for (const Tensor& tensor : tensors) bytes += tensor.floats * sizeof(float);

@@ -3,12 +3,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <optional>
+#include <set>
 
 #include "counters/counting.h"
 #include "kernels/registry.h"
@@ -19,6 +18,7 @@
 #include "src/commands/profile_record.h"
 #include "src/commands/progress.h"
 #include "src/measure/agreement.h"
+#include "src/measure/ceilings.h"
 #include "src/measure/statistics.h"
 #include "src/report/output.h"
 #include "src/report/writers.h"
@@ -49,49 +49,9 @@ Result<void> check_variants(const std::vector<std::string>& names) {
   return {};
 }
 
-report::Peak measure_peak(const Machine& machine, ThreadTeam& team) {
-  constexpr int kRounds = 5;
-  constexpr double kSliceSeconds = 0.004;
-  report::Peak peak;
-  peak.threads = static_cast<int>(team.size());
-  std::vector<std::vector<double>> rates(fma_kernels().size());
-  for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < rates.size(); ++i) {
-      rates[i].push_back(team_peak_gflops(team, fma_kernels()[i], kSliceSeconds));
-    }
-  }
-  for (std::size_t i = 0; i < rates.size(); ++i) {
-    peak.by_isa.emplace_back(fma_kernels()[i].isa, median(rates[i]));
-  }
-  const std::vector<LevelBandwidth> levels = cache_levels(machine, peak.threads);
-  for (const BandwidthResult& result : measure_bandwidth(levels, machine.memory_bytes, team)) {
-    peak.bandwidth.push_back({.level = result.level,
-                              .working_set_bytes = result.working_set_bytes,
-                              .read_gbs = result.read_gbs,
-                              .copy_gbs = result.copy_gbs,
-                              .triad_gbs = result.triad_gbs});
-  }
-  return peak;
-}
-
-// The peak that the rows were held against takes the place of the first look at it.
-void settle_peak(report::Peak& peak, const std::vector<double>& slices) {
-  peak.isa = fastest_fma_kernel().isa;
-  for (auto& [isa, gflops] : peak.by_isa) {
-    if (isa != peak.isa) continue;
-    if (!slices.empty()) gflops = median(slices);
-    peak.f32_gflops = gflops;
-  }
-}
-
 std::vector<PassVariants> pass_specs() {
   std::vector<PassVariants> specs;
-  for (const ForwardPassSpec& pass : kForwardPasses) {
-    PassVariants& spec = specs.emplace_back(PassVariants{std::string(pass.name), {}});
-    for (const std::string_view op : kTextCnnOps) {
-      spec.variants.emplace_back(std::string(op), std::string(pass.variant_of(op)));
-    }
-  }
+  for (const ForwardPassSpec& pass : text_cnn_passes()) specs.push_back({pass.name, pass.layers});
   return specs;
 }
 
@@ -100,24 +60,12 @@ bool some_row_measured(const report::Profile& record) {
                      [](const report::Row& row) { return row.time_ns.has_value(); });
 }
 
-report::TextStyle text_style(bool to_file) {
-  constexpr int kColumns = 100, kLeastColumns = 60;
-  report::TextStyle style{.colour = false, .columns = kColumns};
-  if (to_file || ::isatty(STDOUT_FILENO) != 1) return style;
-  const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set and not empty
-  style.colour = no_colour == nullptr || *no_colour == '\0';
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    style.columns = std::clamp<int>(size.ws_col, kLeastColumns, kColumns);
-  }
-  return style;
-}
-
 Result<void> write_report(const report::Profile& record, const ProfileOptions& options) {
   std::string bytes;
   switch (options.format) {
     case Format::kText:
-      bytes = report::profile_text(record, text_style(!options.output.empty()));
+      bytes = report::profile_text(
+          record, options.output.empty() ? report::stdout_style() : report::TextStyle());
       break;
     case Format::kJson:
       bytes = report::profile_json(record);
@@ -142,11 +90,14 @@ int exit_code(const report::Profile& record, const ProfileOptions& options) {
     refused = true;
   }
   if (options.require_counters) {
-    for (const EventCount& count : record.rows.front().counters) {
-      if (count.value) continue;
-      spdlog::error("--require counters: {} is {}: {}", count.name, to_string(count.status),
-                    count.reason);
-      refused = true;
+    std::set<std::string> named;  // an event that no row counted is said once
+    for (const report::Row& row : record.rows) {
+      for (const EventCount& count : row.counters) {
+        if (count.value || !row.time_ns || !named.insert(count.name).second) continue;
+        spdlog::error("--require counters: {} is {} in {} {}: {}", count.name,
+                      to_string(count.status), row.op, row.variant, count.reason);
+        refused = true;
+      }
     }
   }
   return refused ? 1 : 0;
@@ -164,6 +115,9 @@ Result<int> run_profile(const ProfileOptions& options) {
 
   // 1. What the user can get wrong, before anything takes time.
   if (auto done = check_variants(options.variants); !done) return error_of(done);
+  if (!options.isa.empty()) {
+    if (auto done = check_simd_cap(options.isa); !done) return error_of(done);
+  }
   if (!options.output.empty()) {
     if (auto done = report::check_writable(options.output); !done) return error_of(done);
   }
@@ -181,10 +135,16 @@ Result<int> run_profile(const ProfileOptions& options) {
   if (events.empty()) events.assign(std::begin(kDefaultEvents), std::end(kDefaultEvents));
   if (auto done = check_event_names(record.machine, events); !done) return error_of(done);
 
+  spdlog::info("runs on CPUs {} with {} threads: {}, PMU: {}", format_cpu_list(cpus),
+               record.threads, record.machine.cpu_name,
+               record.machine.pmu.present() ? "present" : record.machine.pmu.reason);
+
   // 3. The input.
   Result<Input> input = load_input(options);
   if (!input) return error_of(input);
   record.workload = describe(*input, options);
+  spdlog::info("{} documents, {} words in rows of {} floats", input->batch.documents(),
+               input->batch.rows(), input->batch.d_e);
 
   // 4. The BLAS and the threads. With several threads the caller is number 0 of the team and goes
   // to the first CPU, once the BLAS has started its own threads on all of them.
@@ -196,7 +156,7 @@ Result<int> run_profile(const ProfileOptions& options) {
   if (pinned && record.threads > 1) {
     if (auto done = pin_to({cpus.front()}); !done) return error_of(done);
   }
-  record.simd_target = simd_target();
+  spdlog::info("BLAS: {}", blas->library ? blas->library->path() : blas->reason);
 
   watch_interrupts();
   Progress progress(!options.quiet);
@@ -204,8 +164,17 @@ Result<int> run_profile(const ProfileOptions& options) {
 
   // 5. The ceilings.
   progress.show("FMA peak and bandwidth", 0);
-  record.peak = measure_peak(record.machine, team);
+  // More threads than CPUs add nothing to what the machine can do.
+  std::optional<ThreadTeam> one_a_cpu;
+  if (static_cast<std::size_t>(record.threads) > cpus.size()) {
+    one_a_cpu.emplace(cpus.size(), pinned ? cpus : CpuList{});
+  }
+  ThreadTeam& peak_team = one_a_cpu ? *one_a_cpu : team;
+  record.peak = measure_peak(record.machine, peak_team);
   settle_peak(*record.peak, {});
+
+  spdlog::info("FMA peak {:.1f} GFLOP/s by {}, after {:.2f} s", record.peak->f32_gflops,
+               record.peak->isa, seconds_since(begin));
 
   // 6. Which BLAS is it, and how good is it here?
   progress.show("BLAS core types", 0.05);
@@ -214,9 +183,18 @@ Result<int> run_profile(const ProfileOptions& options) {
       {.requested = options.blas,
        .ladder = options.ladder,
        .ladder_seconds = std::clamp((seconds_left() - kLeastRunSeconds) / 2, 0.0, kLadderSeconds),
-       .cpus = cpus});
+       .cpus = cpus,
+       .stop = &interrupted()});
 
-  // 7. Every layer in every variant, checked against double precision.
+  spdlog::info("ladder of {} rungs: {}, after {:.2f} s", record.blas.ladder.size(),
+               record.blas.verdict, seconds_since(begin));
+
+  // 7. Every layer in every variant, checked against double precision. The cap comes after the
+  // ceilings: they are the machine's, whatever the kernels may use of it.
+  if (!options.isa.empty()) {
+    if (auto done = cap_simd(options.isa); !done) return error_of(done);
+  }
+  record.simd_target = simd_target();
   Result<TextCnn> model = TextCnn::create(
       input->batch,
       {.filter_sizes = options.shape.filter_sizes, .d_c = options.shape.d_c, .l = options.shape.l},
@@ -229,18 +207,26 @@ Result<int> run_profile(const ProfileOptions& options) {
   for (const Task& task : model->tasks()) {
     if (!task.run || interrupted()) continue;
     progress.show("checking results", 0.1);
+    const auto before = Clock::now();
+    task.run();
+    const double first_call_ns = 1e9 * seconds_since(before);
     errors.push_back(task.check());
     runnable.push_back(&task);
-    work.push_back({.run = task.run, .flops = task.cost.flops});
+    work.push_back({.run = task.run, .flops = task.cost.flops, .first_call_ns = first_call_ns});
   }
 
   // 8. Times and counts, interleaved with the peak.
   Result<Counting> counting =
       Counting::open(record.machine, cpus.front(), events, {.max_passes = options.passes});
   if (!counting) return error_of(counting);
+  spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
+               counting->passes(), seconds_left());
   const RunnerOptions runner{.budget_s = std::max(kLeastRunSeconds, seconds_left())};
-  RunResult result = run_interleaved(work, team, &*counting, runner, interrupted(),
+  RunResult result = run_interleaved(work, peak_team, &*counting, runner, interrupted(),
                                      [&](double share) { progress.show("measuring", share); });
+
+  spdlog::info("{} slices of the peak, after {:.2f} s", result.peak_gflops.size(),
+               seconds_since(begin));
 
   // 9. From samples to rows.
   settle_peak(*record.peak, result.peak_gflops);
@@ -248,8 +234,9 @@ Result<int> run_profile(const ProfileOptions& options) {
   for (const report::Bandwidth& level : record.peak->bandwidth) {
     bandwidth.push_back({.level = level.level, .read_gbs = level.read_gbs});
   }
-  const Ceilings ceilings{record.peak->f32_gflops,
-                          measured_levels(cache_levels(record.machine, record.threads), bandwidth)};
+  const Ceilings ceilings{
+      record.peak->f32_gflops,
+      measured_levels(cache_levels(record.machine, record.peak->threads), bandwidth)};
   for (const Task& task : model->tasks()) {
     const auto found = std::find(runnable.begin(), runnable.end(), &task);
     const auto index = static_cast<std::size_t>(found - runnable.begin());

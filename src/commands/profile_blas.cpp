@@ -48,8 +48,9 @@ report::Blas judge_blas(const LoadedBlas& loaded, const Machine& machine,
     if (question.ladder) {
       const auto budget =
           std::chrono::milliseconds(static_cast<int>(1000 * question.ladder_seconds));
-      blas::Ladder ladder = blas::climb(*loaded.library, *loaded.identity, installed, machine,
-                                        {.budget = budget, .cpus = question.cpus});
+      blas::Ladder ladder =
+          blas::climb(*loaded.library, *loaded.identity, installed, machine,
+                      {.budget = budget, .cpus = question.cpus, .stop = question.stop});
       record.ladder = std::move(ladder.rungs);
       record.ladder_note = std::move(ladder.note);
     } else {
@@ -58,6 +59,7 @@ report::Blas judge_blas(const LoadedBlas& loaded, const Machine& machine,
   }
   blas::Verdict verdict = blas::judge({.identity = loaded.identity,
                                        .path = record.path,
+                                       .requested = question.requested,
                                        .environment = record.environment,
                                        .ladder = record.ladder,
                                        .isa = machine.isa,

@@ -1,6 +1,7 @@
 // The BLAS of `hwprof profile`: loaded, told its threads, identified and judged.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,7 @@ struct BlasQuestion {
   bool ladder = true;
   double ladder_seconds = 2;
   CpuList cpus;
+  const std::atomic<bool>* stop = nullptr;
 };
 report::Blas judge_blas(const LoadedBlas& loaded, const Machine& machine,
                         const BlasQuestion& question);

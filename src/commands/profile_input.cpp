@@ -53,6 +53,7 @@ report::Workload describe(const Input& input, const ProfileOptions& options) {
                     {"d_c", std::to_string(options.shape.d_c)},
                     {"l", std::to_string(options.shape.l)},
                     {"batch", std::to_string(batch.documents())}};
+  if (options.shape.n) workload.shape.emplace_back("n", std::to_string(*options.shape.n));
   workload.documents_used = batch.documents();
   workload.documents_total = input.documents.size();
   workload.short_documents = batch.short_documents;

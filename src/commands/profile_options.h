@@ -34,6 +34,7 @@ struct ProfileOptions {
   ShapeOptions shape;
   std::vector<std::string> variants;  // empty: all
   std::optional<int> threads;
+  std::string isa;   // cap of the hand-written kernels; empty: none
   std::string blas;  // path or soname; empty: what programs get
   bool ladder = true;
   double time_budget_s = 10;

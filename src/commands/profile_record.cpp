@@ -40,17 +40,19 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.checked_documents = max_rel_error ? checked_documents : 0;
   row.counters = std::move(counters);
   const Roofline limit = roofline(task.cost, ceilings.f32_gflops, ceilings.levels);
-  row.roofline_ns = limit.ns;
   row.intensity = limit.intensity;
-  row.bound = limit.compute_bound ? "compute" : "memory";
-  row.bandwidth_level = limit.level;
+  if (!limit.level.empty()) {
+    row.roofline_ns = limit.ns;
+    row.bound = limit.compute_bound ? "compute" : "memory";
+    row.bandwidth_level = limit.level;
+  }
   if (measured == nullptr || measured->call_ns.empty()) {
     row.reason = task.reason.empty() ? "interrupted before it was measured" : task.reason;
     return row;
   }
   row.time_ns = summarise(*measured);
   row.calls = measured->calls;
-  row.roofline_fraction = limit.ns / row.time_ns->median;
+  if (row.roofline_ns) row.roofline_fraction = *row.roofline_ns / row.time_ns->median;
   if (task.cost.flops > 0) row.gflops = task.cost.flops / row.time_ns->median;
   if (!measured->peak_ratio.empty()) {
     row.peak_fraction = median(measured->peak_ratio);
@@ -97,7 +99,8 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
                                  record.pin.migrations));
   }
   constexpr double kBusySwitches = 25;  // a quiet CPU has a few a second, from kernel threads
-  if (record.pin.involuntary_switches_per_s.value_or(0) > kBusySwitches) {
+  // Where there are more threads than CPUs, they take the CPU from each other.
+  if (record.threads <= cpus && record.pin.involuntary_switches_per_s.value_or(0) > kBusySwitches) {
     warn("busy-cpu",
          fmt::format("other programs took the CPU {:.0f} times a second (involuntary context "
                      "switches); times are too long by what they took",

@@ -12,7 +12,7 @@ Progress::Progress(bool wanted) : active_(wanted && ::isatty(STDERR_FILENO) == 1
 
 void Progress::clear() {
   // "Erase to end of line": nothing of the bar stays above the report.
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (drawn_) std::fputs("\r\x1b[K", stderr);
   drawn_ = false;
 }
 
@@ -24,8 +24,10 @@ void Progress::show(const std::string& step, double fraction) {
   last_ = now;
   const double share = std::clamp(fraction, 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(share * kWidth);
-  fmt::print(stderr, "\r\x1b[K[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
-             std::string(kWidth - filled, '.'), 100 * share, step);
+  std::fputs(fmt::format("\r\x1b[K[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
+                         std::string(kWidth - filled, '.'), 100 * share, step)
+                 .c_str(),
+             stderr);
   std::fflush(stderr);
 }
 

@@ -13,12 +13,12 @@ namespace hwprof {
 // A variant further than this from its roofline time has a cost that the model does not know.
 inline constexpr double kRooflineFactor = 3;
 
-// Sums of the layers' medians for each of kForwardPasses-like `names` (pass -> op -> variant) all
-// of whose layers were measured.
+// The variants that make up one forward pass.
 struct PassVariants {
   std::string name;
   std::vector<std::pair<std::string, std::string>> variants;  // op -> variant
 };
+// The sum of the layers' medians for each of `specs`, all of whose layers were measured.
 std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& rows,
                                                 const std::vector<PassVariants>& specs);
 
@@ -26,10 +26,10 @@ std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& 
 void set_forward_shares(std::vector<report::Row>& rows,
                         const std::vector<report::ForwardPass>& passes);
 
-// Agrees when, in the fastest forward pass, the layers stand in the same order by time as by cost
-// units (an order that the 95 % intervals leave open is no disagreement), and every optimised
-// variant is within kRooflineFactor of its roofline time. `blas_factor`: how many times faster the
-// loaded BLAS could be, from the ladder.
+// Agrees when, in the fastest forward pass that keeps the layers apart, they stand in the same
+// order by time as by cost units (an order that the 95 % intervals leave open is no disagreement),
+// and every optimised variant is within kRooflineFactor of its roofline time. `blas_factor`: how
+// many times faster the loaded BLAS could be, from the ladder.
 report::Complexity complexity_agreement(const std::vector<report::Row>& rows,
                                         const std::vector<report::ForwardPass>& passes,
                                         std::optional<double> blas_factor);

@@ -89,6 +89,16 @@ HWY_EXPORT(triad_array);
 // target's namespace, that is the size of the baseline's vector.
 constexpr std::size_t kStep = 8 * 64 / sizeof(float);
 constexpr std::uint64_t kMaxMemoryBytes = std::uint64_t{256} << 20;
+
+// An array of this size lies in memory, not in a cache. 0: what the machine does not tell, as some
+// virtual machines do with their caches.
+std::uint64_t size_in_memory(std::uint64_t last_cache_bytes, std::uint64_t memory_bytes) {
+  std::uint64_t size = kMaxMemoryBytes;
+  if (last_cache_bytes > 0) size = std::min(size, 4 * last_cache_bytes);
+  if (memory_bytes > 0) size = std::min(size, memory_bytes / 8);
+  return size;
+}
+
 constexpr double kSliceSeconds = 0.008;
 
 using Clock = std::chrono::steady_clock;
@@ -130,8 +140,7 @@ std::vector<BandwidthResult> measure_bandwidth(const std::vector<LevelBandwidth>
     const auto capacity = static_cast<std::uint64_t>(level.capacity_bytes);
     const bool is_memory = capacity == 0;
     const std::uint64_t all_bytes =
-        is_memory ? std::min({4 * last_cache_bytes, kMaxMemoryBytes, memory_bytes / 8})
-                  : capacity / 2;
+        is_memory ? size_in_memory(last_cache_bytes, memory_bytes) : capacity / 2;
     last_cache_bytes = capacity;
     // The three arrays of the triad together are the working set; read and copy use as much.
     const std::size_t third = all_bytes / threads / sizeof(float) / 3 / kStep * kStep;

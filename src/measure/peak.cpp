@@ -179,11 +179,11 @@ const std::vector<FmaKernel>& fma_kernels() {
 const FmaKernel& fastest_fma_kernel() {
   static const FmaKernel& fastest = []() -> const FmaKernel& {
     const std::vector<FmaKernel>& kernels = fma_kernels();
-    const FmaKernel* best = nullptr;
+    const FmaKernel* best = &kernels.front();
     double best_gflops = 0;
     for (const FmaKernel& kernel : kernels) {
       const double gflops = fma_slice_gflops(kernel, 0.004);
-      if (best == nullptr || gflops > best_gflops) {
+      if (gflops > best_gflops) {
         best = &kernel;
         best_gflops = gflops;
       }

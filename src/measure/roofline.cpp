@@ -12,18 +12,20 @@ Roofline roofline(const Cost& cost, double peak_gflops, const std::vector<LevelB
   };
   const auto level = std::find_if(levels.begin(), levels.end(), fits);
   Roofline result;
+  result.intensity = cost.flops / cost.bytes;
+  if (level == levels.end()) return result;
   result.compute_ns = cost.flops / peak_gflops;
   result.memory_ns = cost.bytes / level->read_gbs;
   result.ns = std::max(result.compute_ns, result.memory_ns);
   result.compute_bound = result.compute_ns >= result.memory_ns;
   result.level = level->level;
-  result.intensity = cost.flops / cost.bytes;
   return result;
 }
 
 std::vector<LevelBandwidth> cache_levels(const Machine& machine, int threads) {
   std::vector<LevelBandwidth> levels;
   for (const CacheLevel& cache : machine.caches) {
+    if (cache.bytes == 0) continue;  // a virtual machine may tell the level, but not the size
     const double instances = std::max(1.0, static_cast<double>(threads) / cache.shared_by);
     levels.push_back(
         {fmt::format("L{}", cache.level), static_cast<double>(cache.bytes) * instances, 0});

@@ -21,7 +21,8 @@ struct Roofline {
   double compute_ns = 0, memory_ns = 0;
   double ns = 0;  // the larger of the two
   bool compute_bound = false;
-  std::string level;     // whose bandwidth counts
+  std::string level;     // whose bandwidth counts; empty: none that holds the work was measured,
+                         // and there is no roofline
   double intensity = 0;  // FLOP / byte
 };
 

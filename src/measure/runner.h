@@ -19,6 +19,8 @@ namespace hwprof {
 struct Work {
   std::function<void()> run;  // one call
   double flops = 0;           // of one call, by the model
+  // How long a call took before, if it was called: work that is slow is then not warmed up again.
+  double first_call_ns = 0;
 };
 
 struct RunnerOptions {
@@ -39,7 +41,7 @@ struct Measurement {
   double min_ns = 0;               // fastest chunk, a call
   double total_ns = 0;             // of all timed calls
   std::uint64_t calls = 0;         // timed
-  std::uint64_t migrations = 0;    // slices that ended on another CPU than they began
+  std::uint64_t migrations = 0;    // slices after which the caller was on another CPU than before
   Tally tally;                     // counts of the same calls
 };
 
@@ -54,7 +56,8 @@ struct RunResult {
 // Rate of the FMA kernel on all threads of the team at once.
 double team_peak_gflops(ThreadTeam& team, const FmaKernel& kernel, double seconds);
 
-// `counting` may be null. `stop` is looked at between slices. `progress` gets a fraction in [0, 1].
+// `team` runs the peak only. `counting` may be null. `stop` is looked at between slices. `progress`
+// gets a fraction in [0, 1].
 RunResult run_interleaved(std::span<const Work> work, ThreadTeam& team, Counting* counting,
                           const RunnerOptions& options, const std::atomic<bool>& stop,
                           const std::function<void(double)>& progress);

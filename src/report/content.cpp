@@ -112,6 +112,7 @@ std::string pin_text(const Profile& profile) {
   }
   text += fmt::format(", {}, {}", counted(static_cast<std::uint64_t>(profile.threads), "thread"),
                       counted(pin.migrations, "migration"));
+  if (profile.threads > 1) text += " of the main thread";
   if (!profile.simd_target.empty()) {
     text += fmt::format("; simd variants use {}", profile.simd_target);
   }

@@ -30,14 +30,22 @@ const EventCount* find_count(const Row& row, const std::string& name) {
 
 namespace {
 
-// A value that cannot be right is marked; the notes say why.
 std::string count_cell(const EventCount& count) {
   std::string text = count.unit == "ns" ? duration(*count.value) : si(*count.value, "");
-  if (!count.implausible.empty()) text = "! " + text;
+  if (!count.implausible.empty()) text += " ?";
   const bool whole_time = count.status == CountStatus::kOk && count.coverage.value_or(1) == 1;
   if (whole_time) return text;
   return fmt::format("{} ({})", text,
                      count.coverage ? percent(*count.coverage) : to_string(count.status));
+}
+
+// An event that means another thing on this CPU gets the name of that thing.
+std::string shown_name(const std::vector<const Row*>& rows, const std::string& event) {
+  for (const Row* row : rows) {
+    const EventCount* count = find_count(*row, event);
+    if (count && !count->shown_as.empty()) return count->shown_as;
+  }
+  return event;
 }
 
 // "80", or "40-80" where the events were counted in passes of different length.
@@ -54,7 +62,7 @@ std::string counted_calls(const Row& row) {
 
 // What the notes say about one event.
 struct CounterNotes {
-  Reasons native, remarks, implausible, absent;
+  Reasons native, remarks, doubts, absent;
   bool partly = false;  // some count was extrapolated
 
   // True when at least one row has a value.
@@ -72,8 +80,8 @@ struct CounterNotes {
       }
       if (!count->reason.empty()) remarks.add(count->reason, event);
       if (!count->implausible.empty()) {
-        implausible.add("implausible (!), " + count->implausible,
-                        fmt::format("{} of {}", event, name_of(*row)));
+        doubts.add("cannot be right (?): " + count->implausible,
+                   fmt::format("{} of {}", event, name_of(*row)));
       }
     }
     const bool none = without.size() == rows.size();
@@ -104,7 +112,11 @@ Table counters_table(const Profile& profile) {
   const bool ratio = std::any_of(rows.begin(), rows.end(), [](const Row* row) {
     return row->counted_to_model_flops.has_value();
   });
-  for (const std::string& event : shown) table.columns.push_back({event});
+  for (const std::string& event : shown) {
+    const std::string name = shown_name(rows, event);
+    if (name != event) notes.remarks.add("what " + event + " means on this CPU", name);
+    table.columns.push_back({name});
+  }
   if (ratio) table.columns.push_back({"counted/\nmodel FLOP"});
   table.columns.push_back({"counted\ncalls"});
   for (const Row* row : rows) {
@@ -133,7 +145,7 @@ Table counters_table(const Profile& profile) {
   }
   append(table.notes, notes.native.sentences());
   append(table.notes, notes.remarks.sentences());
-  append(table.notes, notes.implausible.sentences());
+  append(table.notes, notes.doubts.sentences());
   append(table.notes, notes.absent.sentences());
   return table;
 }

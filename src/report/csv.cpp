@@ -94,7 +94,9 @@ Cells counter_cells(const std::string& name, const std::string& unit, const Even
           {name + "_calls", count ? number(count->calls) : ""},
           {name + "_event", count ? count->event : ""},
           {name + "_source", count ? count->source : ""},
-          {name + "_reason", count ? count->reason : ""}};
+          {name + "_reason", count ? count->reason : ""},
+          {name + "_shown_as", count ? count->shown_as : ""},
+          {name + "_implausible", count ? count->implausible : ""}};
 }
 
 std::string line_of(const Cells& cells, bool header) {

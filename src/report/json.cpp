@@ -1,30 +1,12 @@
 // The contract hwprof.profile/1 (docs: README, "JSON"). An absent or non-finite number is null,
 // with its reason beside it. ASCII only: nlohmann escapes everything else, so that neither a path
 // that is no UTF-8 nor a control character reaches whoever prints the file.
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "src/report/content.h"
+#include "src/report/json_parts.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-// Sizes that the probe could not find are 0 in the record.
-Json known(std::uint64_t value) { return value > 0 ? Json(value) : Json(nullptr); }
 
 template <class Pairs>
 Json object_of(const Pairs& pairs) {
@@ -66,27 +48,6 @@ Json machine_json(const Machine& machine) {
           {"caches", caches}};
 }
 
-Json peak_json(const Peak& peak) {
-  Json by_isa = Json::object();
-  for (const auto& [isa, gflops] : peak.by_isa) by_isa[isa] = number(gflops);
-  Json bandwidth = Json::object();
-  Json detail = Json::array();
-  for (const Bandwidth& level : peak.bandwidth) {
-    bandwidth[level.level] = number(level.read_gbs);
-    detail.push_back({{"level", level.level},
-                      {"working_set_bytes", level.working_set_bytes},
-                      {"read_gbs", number(level.read_gbs)},
-                      {"copy_gbs", number(level.copy_gbs)},
-                      {"triad_gbs", number(level.triad_gbs)}});
-  }
-  return {{"f32_gflops", number(peak.f32_gflops)},
-          {"isa", peak.isa},
-          {"threads", peak.threads},
-          {"by_isa", by_isa},
-          {"bandwidth_gbs", bandwidth},
-          {"bandwidth", detail}};
-}
-
 Json blas_json(const Blas& blas) {
   Json ladder = Json::array();
   for (const LadderRung& rung : blas.ladder) {
@@ -117,18 +78,27 @@ Json blas_json(const Blas& blas) {
 }
 
 Json counter_json(const EventCount& count) {
-  return {{"value", number(count.value)},       {"status", to_string(count.status)},
-          {"coverage", number(count.coverage)}, {"event", or_null(count.event)},
-          {"reason", or_null(count.reason)},    {"unit", count.unit},
-          {"total", number(count.total)},       {"calls", number(count.calls)},
-          {"source", or_null(count.source)},    {"implausible", or_null(count.implausible)}};
+  return {{"value", number(count.value)},
+          {"status", to_string(count.status)},
+          {"coverage", number(count.coverage)},
+          {"event", or_null(count.event)},
+          {"reason", or_null(count.reason)},
+          {"unit", count.unit},
+          {"total", number(count.total)},
+          {"calls", static_cast<std::uint64_t>(count.calls)},
+          {"source", or_null(count.source)},
+          {"shown_as", or_null(count.shown_as)},
+          {"implausible", or_null(count.implausible)}};
 }
+
+constexpr const char* kNoInterval = "fewer than six slices: none brackets the median with 95 %";
 
 Json row_json(const Profile& profile, const Row& row) {
   Json time = nullptr;
   if (row.time_ns) {
     time = {{"median", number(row.time_ns->median)},
             {"ci95", {number(row.time_ns->ci95_low), number(row.time_ns->ci95_high)}},
+            {"ci95_reason", row.time_ns->ci95_low ? Json(nullptr) : Json(kNoInterval)},
             {"min", number(row.time_ns->min)},
             {"mean", number(row.time_ns->mean)},
             {"samples", row.time_ns->samples}};
@@ -186,10 +156,15 @@ Json complexity_json(const Complexity& complexity) {
 }
 
 Json workload_json(const Workload& work) {
+  Json shape = Json::object();  // numbers, but for several filter sizes: "2+4+8"
+  for (const auto& [name, text] : work.shape) {
+    const Json value = Json::parse(text, nullptr, false);
+    shape[name] = value.is_number_unsigned() ? value : Json(text);
+  }
   return {{"name", work.name},
           {"documents", work.documents},
           {"embedding", work.embedding},
-          {"shape", object_of(work.shape)},
+          {"shape", shape},
           {"padding", work.padding},
           {"padding_factor", number(work.padding_factor)},
           {"batch_padding_factor", number(work.batch_padding_factor)},
@@ -239,7 +214,7 @@ std::string profile_json(const Profile& profile) {
       {"passes", passes},
       {"complexity", complexity_json(profile.complexity)},
       {"warnings", warnings}};
-  return out.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 }  // namespace hwprof::report

@@ -7,13 +7,16 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -164,6 +167,19 @@ Result<void> replace(const Target& target, const std::string& bytes) {
 
 }  // namespace
 
+TextStyle stdout_style() {
+  constexpr int kLeastColumns = 60;
+  TextStyle style;
+  if (::isatty(STDOUT_FILENO) != 1) return style;
+  const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set and not empty
+  style.colour = no_colour == nullptr || *no_colour == '\0';
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.columns = std::clamp<int>(size.ws_col, kLeastColumns, style.columns);
+  }
+  return style;
+}
+
 Result<void> write_stdout(const std::string& bytes) {
   if (const int code = write_all(STDOUT_FILENO, bytes)) {
     return failed(code, "cannot write to standard output");
@@ -173,13 +189,13 @@ Result<void> write_stdout(const std::string& bytes) {
 
 Result<void> check_writable(const std::string& path) {
   const auto target = resolve(path);
-  if (!target) return tl::make_unexpected(target.error());
+  if (!target) return error_of(target);
   return check(*target, path);
 }
 
 Result<void> write_file(const std::string& path, const std::string& bytes) {
   const auto target = resolve(path);
-  if (!target) return tl::make_unexpected(target.error());
+  if (!target) return error_of(target);
   if (auto possible = check(*target, path); !possible) return possible;
   return target->replace ? replace(*target, bytes) : write_directly(target->path, bytes);
 }

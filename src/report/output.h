@@ -4,12 +4,16 @@
 #include <string>
 
 #include "counters/result.h"
+#include "src/report/writers.h"
 
 namespace hwprof::report {
 
 // Writes `bytes` to standard output; Fault::kEnvironment when they did not all arrive (full disk,
 // closed pipe).
 Result<void> write_stdout(const std::string& bytes);
+
+// For text on standard output: colour and width of the terminal, or 100 plain columns.
+TextStyle stdout_style();
 
 // Refuses early what cannot work (a directory, a folder that is missing or not writable), so that
 // nobody waits for a measurement that cannot be saved. Creates nothing.

@@ -21,6 +21,7 @@ struct Pin {
   // Times a second that measured code had to yield its CPU to another program; absent before the
   // run.
   std::optional<double> involuntary_switches_per_s;
+  // Of the calling thread: measured slices after which it was on another CPU than before.
   std::uint64_t migrations = 0;  // times that a measured slice ended on another CPU than it began
 };
 

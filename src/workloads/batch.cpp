@@ -72,7 +72,7 @@ Result<Batch> build_batch(const DocumentSet& documents, const BatchShape& shape,
   constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
   const bool wraps = batch.d_e != 0 && batch.rows() > kMost / batch.d_e;
   auto x = FloatBuffer::zeros(wraps ? kMost : batch.rows() * batch.d_e);
-  if (!x) return tl::make_unexpected(x.error());
+  if (!x) return error_of(x);
   batch.x = std::move(*x);
 
   for (std::size_t i = 0; i < batch.documents(); ++i) {

@@ -69,17 +69,17 @@ Result<std::size_t> judge(const ColumnCensus& census, const std::string& path) {
 }
 
 Result<std::size_t> find_columns(LineReader& reader, const std::string& path) {
-  if (auto kept = reader.keep(); !kept) return tl::make_unexpected(kept.error());
+  if (auto kept = reader.keep(); !kept) return error_of(kept);
   ColumnCensus census;
   for (;;) {
     const auto line = reader.next();
-    if (!line) return tl::make_unexpected(line.error());
+    if (!line) return error_of(line);
     if (!*line) break;
     if (!is_blank(**line)) census.add(reader.line_number(), count_columns(**line));
   }
   auto columns = judge(census, path);
   if (!columns) return columns;
-  if (auto back = reader.rewind(); !back) return tl::make_unexpected(back.error());
+  if (auto back = reader.rewind(); !back) return error_of(back);
   return columns;
 }
 
@@ -120,12 +120,12 @@ WordId Vocabulary::intern(std::string_view word) {
 
 Result<DocumentSet> read_documents(const std::string& path, DocsFormat format) {
   auto reader = LineReader::open(path);
-  if (!reader) return tl::make_unexpected(reader.error());
+  if (!reader) return error_of(reader);
   const std::string name = path == "-" ? "standard input" : path;
   std::size_t columns = kNoColumns;
   if (format == DocsFormat::kAuto) {
     const auto found = find_columns(*reader, name);
-    if (!found) return tl::make_unexpected(found.error());
+    if (!found) return error_of(found);
     columns = *found;
   }
   const bool tabular = columns != kNoColumns || format == DocsFormat::kLibMultiLabel;
@@ -136,17 +136,17 @@ Result<DocumentSet> read_documents(const std::string& path, DocsFormat format) {
   };
   for (;;) {
     const auto next = reader->next();
-    if (!next) return tl::make_unexpected(next.error());
+    if (!next) return error_of(next);
     if (!*next) break;
     std::string_view text = **next;
     if (is_blank(text)) {
       ++set.blank_lines;
       continue;
     }
-    if (auto valid = check_utf8(text, *reader); !valid) return tl::make_unexpected(valid.error());
+    if (auto valid = check_utf8(text, *reader); !valid) return error_of(valid);
     if (tabular) {
       const auto column = text_column(text, columns, *reader);
-      if (!column) return tl::make_unexpected(column.error());
+      if (!column) return error_of(column);
       text = *column;
     }
     if (tokenize(text, DocumentSet::kMaxWords, add_word)) ++set.truncated_documents;

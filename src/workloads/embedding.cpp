@@ -28,7 +28,7 @@ Result<Embedding> make_rows(const Vocabulary& vocabulary, std::span<const WordId
   // A product that wraps would be a small buffer: the largest value asks for too much instead.
   const bool wraps = d_e != 0 && rows > std::numeric_limits<std::size_t>::max() / d_e;
   auto vectors = FloatBuffer::zeros(wraps ? std::numeric_limits<std::size_t>::max() : rows * d_e);
-  if (!vectors) return tl::make_unexpected(vectors.error());
+  if (!vectors) return error_of(vectors);
   embedding.vectors = std::move(*vectors);
   return embedding;
 }
@@ -153,31 +153,31 @@ Result<Embedding> hash_embedding(const Vocabulary& vocabulary, std::span<const W
 Result<Embedding> read_embedding(const std::string& path, const Vocabulary& vocabulary,
                                  std::span<const WordId> used, std::optional<std::size_t> d_e) {
   auto reader = LineReader::open(path);
-  if (!reader) return tl::make_unexpected(reader.error());
+  if (!reader) return error_of(reader);
   Result<Embedding> embedding;
   std::unordered_map<std::string_view, std::uint32_t> wanted;
   std::vector<bool> in_file;
   for (;;) {
     const auto next = reader->next();
-    if (!next) return tl::make_unexpected(next.error());
+    if (!next) return error_of(next);
     if (!*next) break;
     const std::string_view line = trim_end(**next);
     if (line.empty()) continue;
     if (embedding->d_e == 0) {
       const auto d = find_dimension(line, *reader, path, d_e);
-      if (!d) return tl::make_unexpected(d.error());
+      if (!d) return error_of(d);
       embedding = make_rows(vocabulary, used, *d);
       if (!embedding) return embedding;
       for (const WordId id : used) wanted.emplace(vocabulary.word(id), embedding->row[id]);
       in_file.resize(wanted.size());
     }
     const auto row = split_row(line, embedding->d_e, *reader);
-    if (!row) return tl::make_unexpected(row.error());
+    if (!row) return error_of(row);
     const auto word = wanted.find(row->word);
     if (word == wanted.end()) continue;
     float* vector = embedding->vectors.data() + word->second * embedding->d_e;
     if (auto parsed = parse_values(row->values, vector, *reader); !parsed) {
-      return tl::make_unexpected(parsed.error());
+      return error_of(parsed);
     }
     in_file[word->second] = true;
   }

@@ -87,7 +87,7 @@ Result<void> LineReader::keep() {
   std::string chunk(kChunkBytes, '\0');
   for (;;) {
     const auto got = read_some(fd_.get(), chunk.data(), chunk.size(), path_);
-    if (!got) return tl::make_unexpected(got.error());
+    if (!got) return error_of(got);
     if (*got == 0) break;
     if (auto put = write_all(copy.get(), {chunk.data(), *got}); !put) return put;
   }
@@ -104,7 +104,7 @@ Result<bool> LineReader::fill() {
   }
   if (buffer_.size() < end_ + kChunkBytes) buffer_.resize(end_ + kChunkBytes);
   const auto got = read_some(fd_.get(), buffer_.data() + end_, kChunkBytes, path_);
-  if (!got) return tl::make_unexpected(got.error());
+  if (!got) return error_of(got);
   end_ += *got;
   return *got > 0;
 }
@@ -123,7 +123,7 @@ Result<std::optional<std::string_view>> LineReader::next() {
     length = end_ - begin_;
     if (length > kMaxLineBytes) break;
     const auto more = fill();
-    if (!more) return tl::make_unexpected(more.error());
+    if (!more) return error_of(more);
     if (!*more) {
       if (length == 0) return std::nullopt;
       skip = 0;
@@ -132,7 +132,7 @@ Result<std::optional<std::string_view>> LineReader::next() {
   }
   ++line_number_;
   auto line = finish_line(length, skip);
-  if (!line) return tl::make_unexpected(line.error());
+  if (!line) return error_of(line);
   return *line;
 }
 

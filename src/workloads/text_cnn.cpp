@@ -74,6 +74,13 @@ struct TextCnn::State {
 
   [[nodiscard]] std::size_t linear_inputs() const { return shape.filter_sizes.size() * shape.d_c; }
 
+  [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> conv1d_shape(
+      const Branch& branch) const {
+    return {{"k", branch.shape.k},     {"d_e", branch.shape.d_e},
+            {"d_c", branch.shape.d_c}, {"batch", batch.documents()},
+            {"rows", batch.rows()},    {"positions", branch.position_start.back()}};
+  }
+
   Conv1dCall conv1d_call(Branch& branch) {
     return {.shape = branch.shape,
             .row_start = batch.row_start,
@@ -83,6 +90,17 @@ struct TextCnn::State {
             .h = branch.h.data(),
             .scratch = nullptr,
             .blas = blas,
+            .team = &team};
+  }
+
+  Conv1dMaxpoolCall conv1d_maxpool_call(Branch& branch, std::size_t index) {
+    return {.shape = branch.shape,
+            .row_start = batch.row_start,
+            .x = batch.x.data(),
+            .w = branch.w.data(),
+            .bias = branch.bias.data(),
+            .g = g.data() + index * shape.d_c,
+            .g_stride = linear_inputs(),
             .team = &team};
   }
 
@@ -111,6 +129,7 @@ struct TextCnn::State {
   template <class V, class S>
   Result<const float*> pack(const V& variant, const S& layer, const float* weights);
   Result<void> add_conv1d(const std::vector<std::string>& only, const std::string& no_blas);
+  Result<void> add_conv1d_maxpool(const std::vector<std::string>& only);
   void add_maxpool(const std::vector<std::string>& only);
   Result<void> add_linear(const std::vector<std::string>& only, const std::string& no_blas);
   double check_conv1d(Branch& branch);
@@ -127,11 +146,11 @@ Result<void> TextCnn::State::allocate(std::uint64_t seed) {
     }
     const std::size_t fan_in = k * batch.d_e;
     Result<FloatBuffer> w = uniform(shape.d_c * fan_in, fan_in, random);
-    if (!w) return tl::make_unexpected(w.error());
+    if (!w) return error_of(w);
     Result<FloatBuffer> bias = uniform(shape.d_c, fan_in, random);
-    if (!bias) return tl::make_unexpected(bias.error());
+    if (!bias) return error_of(bias);
     Result<FloatBuffer> h = FloatBuffer::zeros(branch.position_start.back() * shape.d_c);
-    if (!h) return tl::make_unexpected(h.error());
+    if (!h) return error_of(h);
     branch.w = std::move(*w);
     branch.bias = std::move(*bias);
     branch.h = std::move(*h);
@@ -143,7 +162,7 @@ Result<void> TextCnn::State::allocate(std::uint64_t seed) {
         std::tuple{&a, shape.l * inputs, inputs}, std::tuple{&c, shape.l, inputs}}) {
     Result<FloatBuffer> made =
         fan_in == 0 ? FloatBuffer::zeros(count) : uniform(count, fan_in, random);
-    if (!made) return tl::make_unexpected(made.error());
+    if (!made) return error_of(made);
     *buffer = std::move(*made);
   }
   double multiply_adds_per_row = 0;
@@ -159,7 +178,7 @@ template <class V, class S>
 Result<const float*> TextCnn::State::pack(const V& variant, const S& layer, const float* weights) {
   if (variant.pack == nullptr) return nullptr;
   Result<FloatBuffer> buffer = FloatBuffer::zeros(variant.packed_floats(layer));
-  if (!buffer) return tl::make_unexpected(buffer.error());
+  if (!buffer) return error_of(buffer);
   variant.pack(layer, weights, buffer->data());
   packed.push_back(std::move(*buffer));
   return packed.back().data();
@@ -171,7 +190,7 @@ Result<void> TextCnn::State::fill_activations() {
   for (std::size_t index = 0; index < branches.size(); ++index) {
     Conv1dCall call = conv1d_call(branches[index]);
     Result<FloatBuffer> weights = FloatBuffer::zeros(conv1d_simd_packed_floats(call.shape));
-    if (!weights) return tl::make_unexpected(weights.error());
+    if (!weights) return error_of(weights);
     conv1d_simd_pack(call.shape, call.w, weights->data());
     call.packed = weights->data();
     conv1d_simd(call);
@@ -206,7 +225,7 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
     }
   }
   Result<FloatBuffer> memory = FloatBuffer::zeros(scratch_floats);
-  if (!memory) return tl::make_unexpected(memory.error());
+  if (!memory) return error_of(memory);
   scratch = std::move(*memory);
 
   for (Branch& branch : branches) {
@@ -217,12 +236,7 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
       Task& task = tasks.emplace_back();
       task.op = "conv1d";
       task.variant = variant.name;
-      task.shape = {{"k", k},
-                    {"d_e", d_e},
-                    {"d_c", d_c},
-                    {"batch", batch.documents()},
-                    {"rows", batch.rows()},
-                    {"positions", positions}};
+      task.shape = conv1d_shape(branch);
       task.cost = conv1d_cost(k, d_e, d_c, batch.rows(), positions);
       task.optimised = variant.name != kReferenceName;
       task.needs_blas = variant.needs_blas;
@@ -232,13 +246,41 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
       }
       Conv1dCall call = conv1d_call(branch);
       const Result<const float*> weights = pack(variant, branch.shape, call.w);
-      if (!weights) return tl::make_unexpected(weights.error());
+      if (!weights) return error_of(weights);
       call.packed = *weights;
       call.scratch = scratch.data();
       task.run = [call, run = variant.run] { run(call); };
-      task.check = [this, &branch, run = task.run] {
-        run();
-        return check_conv1d(branch);
+      task.check = [this, &branch] { return check_conv1d(branch); };
+    }
+  }
+  return {};
+}
+
+Result<void> TextCnn::State::add_conv1d_maxpool(const std::vector<std::string>& only) {
+  for (std::size_t index = 0; index < branches.size(); ++index) {
+    Branch& branch = branches[index];
+    const auto [k, d_e, d_c] = branch.shape;
+    const std::size_t positions = branch.position_start.back();
+    for (const Conv1dMaxpoolVariant& variant : conv1d_maxpool_variants()) {
+      // The reference of the fused operation is that of its parts: not measured twice.
+      if (variant.name == kReferenceName || !wanted(only, variant.name)) continue;
+      Conv1dMaxpoolCall call = conv1d_maxpool_call(branch, index);
+      const Result<const float*> weights = pack(variant, branch.shape, call.w);
+      if (!weights) return error_of(weights);
+      call.packed = *weights;
+      Task& task = tasks.emplace_back();
+      task.op = "conv1d-maxpool";
+      task.variant = variant.name;
+      task.shape = conv1d_shape(branch);
+      task.cost = conv1d_maxpool_cost(k, d_e, d_c, batch.rows(), positions, batch.documents());
+      task.run = [call, run = variant.run] { run(call); };
+      task.check = [this, call] {
+        double error = 0;
+        for (const std::size_t b : sample) {
+          error = std::max(error, max_relative_error(conv1d_maxpool_expected(call, b),
+                                                     call.g + b * call.g_stride));
+        }
+        return error;
       };
     }
   }
@@ -262,8 +304,7 @@ void TextCnn::State::add_maxpool(const std::vector<std::string>& only) {
       task.cost = maxpool_cost(shape.d_c, positions, batch.documents());
       task.optimised = variant.name != kReferenceName;
       task.run = [call, run = variant.run] { run(call); };
-      task.check = [this, call, run = task.run] {
-        run();
+      task.check = [this, call] {
         double error = 0;
         for (const std::size_t b : sample) {
           error = std::max(
@@ -295,11 +336,10 @@ Result<void> TextCnn::State::add_linear(const std::vector<std::string>& only,
     }
     LinearCall call = linear_call();
     const Result<const float*> weights = pack(variant, layer, call.a);
-    if (!weights) return tl::make_unexpected(weights.error());
+    if (!weights) return error_of(weights);
     call.packed = *weights;
     task.run = [call, run = variant.run] { run(call); };
-    task.check = [this, call, run = task.run] {
-      run();
+    task.check = [this, call] {
       double error = 0;
       for (const std::size_t b : sample) {
         error = std::max(
@@ -309,6 +349,17 @@ Result<void> TextCnn::State::add_linear(const std::vector<std::string>& only,
     };
   }
   return {};
+}
+
+const std::vector<ForwardPassSpec>& text_cnn_passes() {
+  static const std::vector<ForwardPassSpec> passes = {
+      {"reference", {{"conv1d", "reference"}, {"maxpool", "reference"}, {"linear", "reference"}}},
+      {"simd", {{"conv1d", "simd"}, {"maxpool", "simd"}, {"linear", "simd"}}},
+      {"fused", {{"conv1d-maxpool", "fused"}, {"linear", "simd"}}},
+      {"blas-im2col", {{"conv1d", "blas-im2col"}, {"maxpool", "simd"}, {"linear", "blas-gemm"}}},
+      {"blas-shifted", {{"conv1d", "blas-shifted"}, {"maxpool", "simd"}, {"linear", "blas-gemv"}}},
+  };
+  return passes;
 }
 
 TextCnn::TextCnn(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -325,14 +376,15 @@ Result<TextCnn> TextCnn::create(const Batch& batch, const TextCnnShape& shape,
                                 std::uint64_t seed) {
   auto state =
       std::unique_ptr<State>(new State{.batch = batch, .blas = blas, .team = team, .shape = shape});
-  if (auto done = state->allocate(seed); !done) return tl::make_unexpected(done.error());
-  if (auto done = state->fill_activations(); !done) return tl::make_unexpected(done.error());
+  if (auto done = state->allocate(seed); !done) return error_of(done);
+  if (auto done = state->fill_activations(); !done) return error_of(done);
   if (auto done = state->add_conv1d(only, no_blas_reason); !done) {
-    return tl::make_unexpected(done.error());
+    return error_of(done);
   }
   state->add_maxpool(only);
+  if (auto done = state->add_conv1d_maxpool(only); !done) return error_of(done);
   if (auto done = state->add_linear(only, no_blas_reason); !done) {
-    return tl::make_unexpected(done.error());
+    return error_of(done);
   }
   return TextCnn(std::move(state));
 }

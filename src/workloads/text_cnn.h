@@ -1,9 +1,8 @@
 // The forward pass of Kim's text CNN (2014) as a list of tasks: each layer with every variant of
-// the registry, ready to be timed and checked. conv1d + bias + ReLU and max pooling once for each
-// filter size, then one linear layer over all of them.
+// the registry, ready to be timed and checked. conv1d + bias + ReLU and max pooling, apart and
+// fused, once for each filter size, then one linear layer over all of them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,28 +34,17 @@ struct Task {
   bool optimised = true;  // false: the naive reference
   bool needs_blas = false;
   std::function<void()> run;  // empty: `reason`
-  // Runs once and returns the largest error against double precision over the sampled documents.
+  // After run(): the largest error against double precision over the sampled documents.
   std::function<double()> check;
   std::string reason;
 };
 
 // The variants that make up one forward pass.
 struct ForwardPassSpec {
-  std::string_view name, conv1d, maxpool, linear;
-
-  [[nodiscard]] std::string_view variant_of(std::string_view op) const {
-    return op == "conv1d" ? conv1d : op == "maxpool" ? maxpool : linear;
-  }
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> layers;  // op -> variant
 };
-
-inline constexpr std::array<ForwardPassSpec, 4> kForwardPasses = {{
-    {"reference", "reference", "reference", "reference"},
-    {"simd", "simd", "simd", "simd"},
-    {"blas-im2col", "blas-im2col", "simd", "blas-gemm"},
-    {"blas-shifted", "blas-shifted", "simd", "blas-gemv"},
-}};
-
-inline constexpr std::array<std::string_view, 3> kTextCnnOps = {"conv1d", "maxpool", "linear"};
+const std::vector<ForwardPassSpec>& text_cnn_passes();
 
 class TextCnn {
  public:

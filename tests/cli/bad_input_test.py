@@ -25,6 +25,11 @@ class CommandLine(CliTest):
     def test_unknown_variant_lists_those_known(self):
         self.assert_refused("--variant", "blas-im2cool", names=["blas-im2cool", "blas-im2col"])
 
+    def test_an_instruction_set_that_the_cpu_lacks_or_nobody_knows(self):
+        other = "neon" if os.uname().machine == "x86_64" else "avx2"
+        self.assert_refused("--isa", other, names=other)
+        self.assert_refused("--isa", "avx3", names="avx3")
+
     def test_a_cpu_that_does_not_exist(self):
         self.assert_refused("--pin", "4095", names="4095")
 

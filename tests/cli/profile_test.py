@@ -18,6 +18,7 @@ from harness import CliTest, environment, hwprof, profile, quick
 VARIANTS = {
     "conv1d": ["reference", "simd", "blas-im2col", "blas-shifted"],
     "maxpool": ["reference", "simd"],
+    "conv1d-maxpool": ["fused"],
     "linear": ["reference", "simd", "blas-gemm", "blas-gemv"],
 }
 STATUSES = {"ok", "scaled", "not-counted", "unsupported", "denied"}
@@ -231,7 +232,7 @@ class Formats(CliTest):
     def test_csv_has_a_line_a_row(self):
         done = hwprof(*quick("--format", "csv"))
         lines = list(csv.DictReader(io.StringIO(done.stdout)))
-        self.assertEqual(len(lines), 10)
+        self.assertEqual(len(lines), 11)
         self.assertEqual({line["op"] for line in lines}, set(VARIANTS))
 
     def test_markdown_and_text_name_every_row(self):
@@ -306,6 +307,22 @@ class ExitCodes(CliTest):
         for row in report["rows"]:
             if row["time_ns"] is None:
                 self.assertTrue(row["reason"])
+
+    def test_verbose_logs_the_steps_on_standard_error(self):
+        done = hwprof(*quick("-v", "--format", "json"))
+        self.assertEqual(json.loads(done.stdout)["schema"], "hwprof.profile/1")
+        self.assertIn("FMA peak", done.stderr)
+
+    def test_a_cap_on_the_instruction_set_is_obeyed(self):
+        if os.uname().machine != "x86_64":
+            self.skipTest("the cap has one step on this architecture")
+        report = profile("--isa", "sse", "--no-ladder", "--variant", "simd,fused")
+        self.assertEqual(report["simd_target"], "SSSE3")
+        self.assertIn("sse", report["peak"]["by_isa"])
+        self.assertGreaterEqual(report["peak"]["f32_gflops"], report["peak"]["by_isa"]["sse"],
+                                "the peak is the machine's, whatever the cap")
+        for row in report["rows"]:
+            self.assertLess(row["max_rel_error"], 1e-5)
 
     def test_quiet_prints_nothing_but_the_report(self):
         done = hwprof(*quick("-q"))

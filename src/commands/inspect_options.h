@@ -1,0 +1,31 @@
+// What the commands that look at the machine were asked: plain data, checked by the command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/affinity.h"
+#include "counters/machine.h"
+
+namespace hwprof {
+
+struct EventsOptions {
+  std::vector<std::string> names;  // to be explained; empty: list all
+  std::optional<CpuId> cpu;        // another machine's; absent: this one
+  std::optional<unsigned> pin;     // CPU whose kind of core is meant
+  bool json = false;
+};
+
+struct DoctorOptions {
+  CpuList pin;  // empty: the CPUs that the process may use
+  bool json = false;
+};
+
+struct PeakOptions {
+  CpuList pin;  // empty: where the process may run
+  std::optional<int> threads;
+  bool json = false;
+};
+
+}  // namespace hwprof

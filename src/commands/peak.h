@@ -1,0 +1,11 @@
+// `hwprof peak`: what these CPUs can do at most.
+#pragma once
+
+#include "counters/result.h"
+#include "src/commands/inspect_options.h"
+
+namespace hwprof {
+
+Result<int> run_peak(const PeakOptions& options);
+
+}  // namespace hwprof

@@ -1,0 +1,190 @@
+// The fused text CNN layer: every variant against double precision, over sizes that meet every
+// tail of the columns and every height of the register block, on every instruction set.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "kernels/check.h"
+#include "kernels/registry.h"
+#include "kernels/simd.h"
+#include "tests/kernel_data.h"
+#include "tests/only_targets.h"
+
+namespace hwprof {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct FusedCase {
+  FusedCase(Conv1dShape shape, const std::vector<std::size_t>& lengths, std::size_t misalignment)
+      : shape(shape), row_start{0} {
+    for (const std::size_t length : lengths) row_start.push_back(row_start.back() + length);
+    std::mt19937 random(42);
+    x = GuardedFloats::random(row_start.back() * shape.d_e, random, misalignment);
+    w = GuardedFloats::random(shape.d_c * shape.k * shape.d_e, random, misalignment + 1);
+    bias = GuardedFloats::random(shape.d_c, random, misalignment + 2);
+  }
+
+  // Largest error over all documents; guards and the gaps between the rows of g must survive.
+  double run(const Conv1dMaxpoolVariant& variant, ThreadTeam& team) {
+    const std::size_t stride = shape.d_c + 3, documents = row_start.size() - 1;
+    GuardedFloats g(documents * stride, 5);
+    GuardedFloats packed(variant.pack == nullptr ? 0 : variant.packed_floats(shape));
+    if (variant.pack != nullptr) variant.pack(shape, w.data(), packed.data());
+    const Conv1dMaxpoolCall call{.shape = shape,
+                                 .row_start = row_start,
+                                 .x = x.data(),
+                                 .w = w.data(),
+                                 .packed = packed.data(),
+                                 .bias = bias.data(),
+                                 .g = g.data(),
+                                 .g_stride = stride,
+                                 .team = &team};
+    variant.run(call);
+    EXPECT_TRUE(g.guards_intact() && packed.guards_intact()) << "wrote beyond its output";
+    double error = 0;
+    for (std::size_t b = 0; b < documents; ++b) {
+      const float* row = g.data() + b * stride;
+      error = std::max(error, max_relative_error(conv1d_maxpool_expected(call, b), row));
+      for (std::size_t j = shape.d_c; j < stride; ++j) {
+        EXPECT_TRUE(std::isnan(row[j])) << "wrote into the gap between rows";
+      }
+      result.assign(row, row + shape.d_c);
+    }
+    return error;
+  }
+
+  Conv1dShape shape;
+  std::vector<std::size_t> row_start;
+  GuardedFloats x{0}, w{0}, bias{0};
+  std::vector<float> result;  // of the last document
+};
+
+void expect_all_variants(FusedCase& problem, ThreadTeam& team) {
+  const auto& shape = problem.shape;
+  for (const Conv1dMaxpoolVariant& variant : conv1d_maxpool_variants()) {
+    EXPECT_LE(problem.run(variant, team), tolerance(shape.k * shape.d_e + 1))
+        << variant.name << " k=" << shape.k << " d_e=" << shape.d_e << " d_c=" << shape.d_c
+        << " threads=" << team.size() << " " << simd_target();
+  }
+}
+
+TEST(Conv1dMaxpool, EveryVariantIsRightForEverySmallSizeOnEveryInstructionSet) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    for (std::size_t size = 1; size <= 140; ++size) {
+      // Sizes run against each other, so that all remainders meet.
+      const std::size_t k = 1 + size % 5, d_e = 1 + (size * 7) % 41;
+      FusedCase problem({k, d_e, size}, {k, k + size % 29, k + 26}, size);
+      expect_all_variants(problem, team);
+    }
+  }
+}
+
+TEST(Conv1dMaxpool, EveryNumberOfPositionsUpToThreeBlocks) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    for (std::size_t positions = 1; positions <= 40; ++positions) {
+      FusedCase problem({2, 9, 150}, {positions + 1}, positions);
+      expect_all_variants(problem, team);
+    }
+  }
+}
+
+TEST(Conv1dMaxpool, DocumentsAndFiltersAreSharedOutToAnyNumberOfThreads) {
+  for (const std::size_t threads : {2, 3, 5}) {
+    ThreadTeam team(threads, {});
+    for (const std::size_t documents : {1, 2, 7, 60}) {
+      std::vector<std::size_t> lengths(documents);
+      for (std::size_t i = 0; i < documents; ++i) lengths[i] = 3 + (i * 37) % 53;
+      for (const std::size_t d_c : {5, 33, 100, 131}) {
+        FusedCase problem({3, 20, d_c}, lengths, 1);
+        expect_all_variants(problem, team);
+      }
+    }
+  }
+}
+
+TEST(Conv1dMaxpool, TheSizesOfTheTextCnn) {
+  ThreadTeam team(1, {});
+  for (const Conv1dShape& shape :
+       {Conv1dShape{2, 300, 128}, Conv1dShape{8, 300, 128}, Conv1dShape{3, 300, 100}}) {
+    FusedCase problem(shape, {124}, 0);
+    expect_all_variants(problem, team);
+  }
+}
+
+// A window that a NaN of either sign reaches gives NaN, wherever it is in the block of rows.
+TEST(Conv1dMaxpool, ANanAnywhereGivesNanInEveryFilter) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    for (const float nan : {kNan, -kNan}) {
+      for (const std::size_t row : {0, 5, 13, 27}) {
+        FusedCase problem({2, 18, 71}, {28}, 0);
+        problem.x[row * 18 + 17] = nan;
+        for (const Conv1dMaxpoolVariant& variant : conv1d_maxpool_variants()) {
+          EXPECT_EQ(problem.run(variant, team), 0) << variant.name << " " << simd_target();
+          EXPECT_TRUE(std::all_of(problem.result.begin(), problem.result.end(),
+                                  [](float g) { return std::isnan(g); }))
+              << variant.name << " row " << row << " " << simd_target();
+        }
+      }
+    }
+  }
+}
+
+// Infinity is no NaN: it wins where its weight is positive and ReLU removes it where it is
+// negative. Next to an opposite infinity it makes NaN (a negative one, on x86).
+TEST(Conv1dMaxpool, InfinityBehavesAsInTheReference) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    for (std::size_t column = 0; column < 36; ++column) {
+      FusedCase problem({2, 18, 71}, {28}, 0);
+      problem.x[7 * 18 + column % 18] = kInfinity;
+      if (column >= 18) problem.x[8 * 18 + column % 17] = -kInfinity;
+      for (const Conv1dMaxpoolVariant& variant : conv1d_maxpool_variants()) {
+        EXPECT_LE(problem.run(variant, team), tolerance(37))
+            << variant.name << " " << simd_target();
+      }
+    }
+  }
+}
+
+TEST(CapSimd, EveryInstructionSetOfThisCpuCanBeTheWidest) {
+  struct Cap {
+    const char* isa;
+    const char* target;
+  };
+  std::size_t available = 0;
+  for (const Cap& cap : {Cap{"sse", "SSSE3"}, Cap{"ssse3", "SSSE3"}, Cap{"avx2", "AVX2"},
+                         Cap{"avx512", "AVX3"}, Cap{"neon", "NEON"}}) {
+    if (const Result<void> capped = cap_simd(cap.isa)) {
+      EXPECT_EQ(simd_target(), cap.target);
+      ++available;
+    } else {
+      EXPECT_EQ(capped.error().fault, Fault::kUsage);
+      EXPECT_NE(capped.error().what.find(cap.isa), std::string::npos);
+    }
+  }
+  EXPECT_GE(available, 1U) << "SSSE3 and Neon are what hwprof needs at least";
+  const OnlyTargets undo(hwy::SupportedTargets());
+}
+
+TEST(CapSimd, AnUnknownNameIsAUsageErrorThatListsTheKnownOnes) {
+  const Result<void> capped = cap_simd("avx");
+  ASSERT_FALSE(capped);
+  EXPECT_EQ(capped.error().fault, Fault::kUsage);
+#if defined(__x86_64__)
+  EXPECT_NE(capped.error().hint.find("avx2"), std::string::npos);
+#endif
+}
+
+}  // namespace
+}  // namespace hwprof

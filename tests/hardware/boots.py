@@ -1,0 +1,39 @@
+"""The boots of the hardware suite: which guest runs which cases (scripts/vm test)."""
+import dataclasses
+from typing import Callable, List
+
+import main_job
+from guest.qemu import Machine, Step
+
+
+@dataclasses.dataclass(frozen=True)
+class Boot:
+    name: str
+    machine: Machine
+    steps: List[Step]
+    checks: List[Callable] = dataclasses.field(default_factory=list)
+    timeout_s: int = 400  # of the host's clock; each takes 3 to 20 on an idle machine
+
+
+def cases(*suites, user=False):
+    """GoogleTest suites of hardware_test, as root or as an ordinary user."""
+    name = "-".join(suites).lower().replace("/", "-") + ("-user" if user else "")
+    argv = ["hardware_test", "--gtest_filter=" + ":".join(f"{suite}.*" for suite in suites),
+            "--gtest_color=no", "--gtest_print_time=0"]
+    return Step(name, argv, as_user=user)
+
+
+# All cases that there are: one that no boot runs is found out.
+LIST = Step("list", ["hardware_test", "--gtest_list_tests"])
+
+BOOTS = [
+    Boot("job", Machine(), main_job.STEPS, main_job.CHECKS),
+    Boot("again", Machine(), main_job.STEPS, main_job.REPEAT_CHECKS),
+    Boot("exact", Machine(), [main_job.PARANOID_2, cases("Loops", "Planner", user=True),
+                              cases("Gemm", "Oracle", "Trouble")]),
+    Boot("access", Machine(), [cases("Level/Access", "Seccomp", "Descriptors")]),
+    Boot("threads", Machine(cpus=2), [cases("Threads", "TwoCpus", "Cpus")]),
+    Boot("no-pmu", Machine(cpu="neoverse-n1,pmu=off"), [cases("NoPmu")]),
+    Boot("no-ins", Machine(icount=False), [cases("NoInstructions")]),
+    Boot("a72", Machine(cpu="cortex-a72"), [cases("UnknownToLibpfm"), LIST]),
+]
