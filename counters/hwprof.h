@@ -38,6 +38,7 @@ extern "C" {
 /* One entry. 0: nothing was recorded (no memory left); every function takes it. */
 typedef uint64_t hwprof_region;
 
+/* NOLINTNEXTLINE(readability-identifier-naming): a name of C */
 enum hwprof_format { HWPROF_TEXT = 0, HWPROF_JSON = 1 };
 
 /* Chooses the events, before the first region of the process: "cycles,instructions,page-faults", or
