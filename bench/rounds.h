@@ -33,6 +33,8 @@ struct Standing {
   std::vector<double> ours_over_it;  // rate of the first contestant over its own; empty for itself
 };
 
+inline constexpr double kShortestChunkNs = 50e3;
+
 class Rounds {
  public:
   // `contestants`: ours first. `flops`: of one call, by the model.
@@ -53,6 +55,8 @@ class Rounds {
   const FmaKernel& peak_;
   std::vector<Standing> standings_;
   std::vector<double> peak_gflops_;
+  double peak_step_ns_;                 // of the last peak
+  double chunk_ns_ = kShortestChunkNs;  // of the next
 };
 
 }  // namespace hwprof::bench
