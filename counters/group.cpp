@@ -93,8 +93,10 @@ Result<void> Group::disable() {
 
 Result<void> Group::read(RawReading& reading) const {
   const std::size_t bytes = buffer_.size() * sizeof buffer_[0];
-  const ssize_t got =
-      retry_interrupted([&] { return ::read(fds_.front().get(), buffer_.data(), bytes); });
+  // Not ::read(): a thread could be cancelled in it, and it takes longer once there are threads, so
+  // that what a region's edge costs would change after its calibration.
+  const auto got = retry_interrupted(
+      [&] { return syscall(SYS_read, fds_.front().get(), buffer_.data(), bytes); });
   if (got < 0) return failed("read", "a group", errno);
   // End of file is how the kernel says that a group is in the error state: not a count of zero.
   if (static_cast<std::size_t>(got) != bytes)
