@@ -22,9 +22,22 @@ struct RegionRuntime::Member {
 
 RegionRuntime& RegionRuntime::instance() {
   // Never destroyed: threads may outlive the destructors of main's end.
-  static auto* runtime = new RegionRuntime;
+  static auto* runtime = [] {
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().start_again_in_child(); });
+    return new RegionRuntime;
+  }();
   return *runtime;
 }
+
+namespace {
+
+// Made when the program is loaded, while it has one thread: were it made, or its fork handlers
+// registered, at the first region, another thread could fork in between and the child would wait
+// for a lock that nobody holds.
+[[maybe_unused]] const RegionRuntime& kMadeAtLoad = RegionRuntime::instance();
+
+}  // namespace
 
 void RegionRuntime::set_up() {
   if (!setup_) {
@@ -42,8 +55,6 @@ void RegionRuntime::set_up() {
   calibrated_ = true;
   pthread_key_create(&key_,
                      [](void* member) { instance().end_thread(static_cast<Member*>(member)); });
-  pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                 [] { instance().start_again_in_child(); });
   if (const char* path = std::getenv("HWPROF_REGIONS"); path != nullptr && *path != '\0')
     std::atexit(write_regions_at_exit);
 }
