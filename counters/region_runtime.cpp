@@ -35,7 +35,7 @@ namespace {
 // Made when the program is loaded, while it has one thread: were it made, or its fork handlers
 // registered, at the first region, another thread could fork in between and the child would wait
 // for a lock that nobody holds.
-[[maybe_unused]] const RegionRuntime& kMadeAtLoad = RegionRuntime::instance();
+[[maybe_unused]] const RegionRuntime& made_at_load = RegionRuntime::instance();
 
 }  // namespace
 

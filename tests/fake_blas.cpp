@@ -1,5 +1,6 @@
 // A library that has the names of a BLAS and nothing behind them; with GPU one that calls
 // libcublas, as libnvblas does.
+// NOLINTBEGIN(readability-identifier-naming): Fortran's names
 extern "C" {
 #ifdef GPU
 void cublas_product();
@@ -11,3 +12,4 @@ void sgemm_() {}
 void dgemm_() {}
 void sgemv_() {}
 }
+// NOLINTEND(readability-identifier-naming)
