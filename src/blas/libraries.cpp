@@ -1,23 +1,20 @@
 #include "src/blas/libraries.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
 
-#include "counters/unique_fd.h"
+#include "src/blas/elf_file.h"
 
 namespace hwprof::blas {
 namespace {
@@ -71,11 +68,6 @@ bool starts_with_any(std::string_view text, const auto& prefixes) {
                      [&](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
-using ElfPtr = std::unique_ptr<Elf, ElfEnd>;
-
 // The little of a shared library that tells who made it.
 struct Facts {
   std::vector<std::string> symbols;  // dynamic, defined or not
@@ -89,86 +81,20 @@ bool is_sgemm(std::string_view name) {
   return name == "sgemm_" || name == "sgemm_64_";
 }
 
-void read_symbols(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, Facts& facts) {
-  Elf_Data* data = elf_getdata(section, nullptr);
-  if (data == nullptr || header.sh_entsize == 0) return;
-  const auto count = static_cast<int>(header.sh_size / header.sh_entsize);
-  for (int i = 0; i < count; ++i) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, i, &symbol) == nullptr) continue;
-    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (name == nullptr || *name == '\0') continue;
-    facts.symbols.emplace_back(name);
-    if (symbol.st_shndx != SHN_UNDEF && is_sgemm(name)) facts.defines_sgemm = true;
-  }
-}
-
-void read_needed(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, Facts& facts) {
-  Elf_Data* data = elf_getdata(section, nullptr);
-  if (data == nullptr || header.sh_entsize == 0) return;
-  const auto count = static_cast<int>(header.sh_size / header.sh_entsize);
-  for (int i = 0; i < count; ++i) {
-    GElf_Dyn entry;
-    if (gelf_getdyn(data, i, &entry) == nullptr || entry.d_tag != DT_NEEDED) continue;
-    const char* name = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
-    if (name != nullptr) facts.needed.emplace_back(name);
-  }
-}
-
-Facts read_facts(Elf* elf) {
+Facts read_facts(const ElfFile& elf) {
   Facts facts;
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf, section)) != nullptr) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    if (header.sh_type == SHT_DYNSYM) read_symbols(elf, section, header, facts);
-    if (header.sh_type == SHT_DYNAMIC) read_needed(elf, section, header, facts);
-    if ((header.sh_flags & SHF_EXECINSTR) != 0) facts.code_bytes += header.sh_size;
-  }
+  elf.each_symbol(SHT_DYNSYM, [&](const ElfSymbol& symbol) {
+    facts.symbols.emplace_back(symbol.name);
+    if (symbol.defined && is_sgemm(symbol.name)) facts.defines_sgemm = true;
+  });
+  facts.needed = elf.needed();
+  facts.code_bytes = elf.code_bytes();
   return facts;
 }
 
 bool has_symbol(const Facts& facts, std::string_view prefix) {
   return std::any_of(facts.symbols.begin(), facts.symbols.end(),
                      [&](const std::string& name) { return name.starts_with(prefix); });
-}
-
-// In .rodata and its like, not in 30 MB of code.
-bool constants_hold(Elf* elf, std::string_view text) {
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf, section)) != nullptr) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_PROGBITS ||
-        (header.sh_flags & SHF_EXECINSTR) != 0 || (header.sh_flags & SHF_ALLOC) == 0) {
-      continue;
-    }
-    const Elf_Data* data = elf_rawdata(section, nullptr);
-    if (data == nullptr || data->d_buf == nullptr) continue;
-    if (::memmem(data->d_buf, data->d_size, text.data(), text.size()) != nullptr) return true;
-  }
-  return false;
-}
-
-// An ELF file, open as long as this lives.
-class ElfFile {
- public:
-  explicit ElfFile(const std::string& path) {
-    elf_version(EV_CURRENT);
-    file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file_.valid()) elf_.reset(elf_begin(file_.get(), ELF_C_READ_MMAP, nullptr));
-    if (elf_ != nullptr && elf_kind(elf_.get()) != ELF_K_ELF) elf_.reset();
-  }
-  [[nodiscard]] Elf* get() const { return elf_.get(); }
-
- private:
-  UniqueFd file_;
-  ElfPtr elf_;
-};
-
-GElf_Half machine_of(Elf* elf) {
-  GElf_Ehdr header;
-  return elf != nullptr && gelf_getehdr(elf, &header) != nullptr ? header.e_machine
-                                                                 : GElf_Half{EM_NONE};
 }
 
 bool needs(const Facts& facts, std::string_view prefix) {
@@ -224,8 +150,8 @@ void add_loader_path(std::vector<Candidate>& candidates) {
 }
 
 // ldconfig prints "\tlibblas.so.3 (libc6,x86-64) => /lib/x86_64-linux-gnu/libblas.so.3"; its text
-// is older and steadier than the layout of the cache file.
-void add_loader_cache(std::vector<Candidate>& candidates) {
+// is older and steadier than the layout of the cache file. Calls `take` with soname and path.
+void each_in_loader_cache(const std::function<void(std::string_view, std::string_view)>& take) {
   const std::unique_ptr<FILE, int (*)(FILE*)> list(::popen("/sbin/ldconfig -p 2>/dev/null", "re"),
                                                    ::pclose);
   if (list == nullptr) return;
@@ -235,16 +161,33 @@ void add_loader_cache(std::vector<Candidate>& candidates) {
     while (!line.empty() && (line.front() == '\t' || line.front() == ' ')) line.remove_prefix(1);
     while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
     const auto arrow = line.find(" => ");
-    if (arrow == std::string_view::npos || !starts_with_any(line, kFileNames)) continue;
-    candidates.push_back({std::string(line.substr(arrow + 4)),
-                          fmt::format("loader cache {}", line.substr(0, line.find(' '))), ""});
+    if (arrow == std::string_view::npos) continue;
+    take(line.substr(0, line.find(' ')), line.substr(arrow + 4));
   }
+}
+
+void add_loader_cache(std::vector<Candidate>& candidates) {
+  each_in_loader_cache([&](std::string_view soname, std::string_view path) {
+    if (!is_blas_file_name(soname)) return;
+    candidates.push_back({std::string(path), fmt::format("loader cache {}", soname), ""});
+  });
 }
 
 }  // namespace
 
 bool shapes_blas(const std::string& variable) {
   return starts_with_any(variable, kVariablePrefixes);
+}
+
+bool is_blas_file_name(std::string_view name) { return starts_with_any(name, kFileNames); }
+
+std::string library_of_loader_cache(std::string_view soname) {
+  std::string found;
+  each_in_loader_cache([&](std::string_view name, std::string_view path) {
+    // Libraries of other architectures stand in the same list.
+    if (found.empty() && name == soname && identify_file(std::string(path))) found = path;
+  });
+  return found;
 }
 
 std::map<std::string, std::string> blas_environment() {
@@ -260,26 +203,30 @@ std::map<std::string, std::string> blas_environment() {
 }
 
 std::optional<FileIdentity> identify_file(const std::string& path) {
-  static const auto own_machine = machine_of(ElfFile("/proc/self/exe").get());
+  static const auto own_machine = ElfFile("/proc/self/exe").machine();
   const ElfFile elf(path);
-  if (elf.get() == nullptr || machine_of(elf.get()) != own_machine) return std::nullopt;
-  const Facts facts = read_facts(elf.get());
+  if (!elf.valid() || elf.machine() != own_machine) return std::nullopt;
+  const Facts facts = read_facts(elf);
   if (!facts.defines_sgemm || needs(facts, "libcublas")) return std::nullopt;
   const bool threaded = has_symbol(facts, "sgemm_thread_");
   for (const Mark& mark : kMarks) {
     if (has_symbol(facts, mark.symbol_prefix)) return FileIdentity{mark.provider, threaded};
   }
-  for (const Mark& mark : kMarks) {
-    if (!mark.text.empty() && constants_hold(elf.get(), mark.text)) {
-      return FileIdentity{mark.provider, threaded};
-    }
+  if (std::string provider = provider_by_constants(elf); !provider.empty()) {
+    return FileIdentity{std::move(provider), threaded};
   }
   return FileIdentity{is_reference(facts) ? "reference" : "unknown", false};
 }
 
+std::string provider_by_constants(const ElfFile& elf) {
+  for (const Mark& mark : kMarks) {
+    if (!mark.text.empty() && elf.constants_hold(mark.text)) return mark.provider;
+  }
+  return "";
+}
+
 bool file_mentions(const std::string& path, const std::string& text) {
-  const ElfFile elf(path);
-  return elf.get() != nullptr && constants_hold(elf.get(), text);
+  return ElfFile(path).constants_hold(text);
 }
 
 std::vector<InstalledBlas> installed_blas() {

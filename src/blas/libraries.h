@@ -39,8 +39,18 @@ struct FileIdentity {
 // hands its work to a GPU.
 std::optional<FileIdentity> identify_file(const std::string& path);
 
+class ElfFile;
+// Who made the BLAS inside a file without symbols (static and stripped), by the variables that it
+// reads; "" when it names none.
+std::string provider_by_constants(const ElfFile& elf);
+
 // Whether the constants of the file hold `text`: a library that reads a variable holds its name.
 bool file_mentions(const std::string& path, const std::string& text);
+
+// By names under which a BLAS is installed: "libblas.so.3", "libopenblas64.so.0".
+bool is_blas_file_name(std::string_view name);
+// The BLAS that the loader cache has under `soname`; "" when it has none.
+std::string library_of_loader_cache(std::string_view soname);
 
 struct InstalledBlas {
   std::string path;  // resolved

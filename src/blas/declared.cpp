@@ -1,0 +1,72 @@
+#include "src/blas/declared.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "counters/text.h"
+#include "src/blas/elf_file.h"
+#include "src/blas/libraries.h"
+
+namespace hwprof::blas {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDefaultSoname = "libblas.so.3";
+
+// As execvp finds it.
+std::string found_in_path(const std::string& word) {
+  if (word.find('/') != std::string::npos) return word;
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : split(path != nullptr ? path : "/bin:/usr/bin", ':')) {
+    const fs::path file = fs::path(folder.empty() ? "." : folder) / word;
+    if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file)) return file;
+  }
+  return "";
+}
+
+// As the loader looks for it, but for the RPATH of who asks.
+struct Default {
+  std::string path, provider;
+};
+std::optional<Default> default_library() {
+  const char* folders = std::getenv("LD_LIBRARY_PATH");
+  std::vector<fs::path> candidates;
+  for (const std::string_view folder : split(folders != nullptr ? folders : "", ':')) {
+    if (!folder.empty()) candidates.push_back(fs::path(folder) / kDefaultSoname);
+  }
+  if (std::string path = library_of_loader_cache(kDefaultSoname); !path.empty()) {
+    candidates.emplace_back(std::move(path));
+  }
+  for (const fs::path& candidate : candidates) {
+    std::error_code error;
+    const fs::path file = fs::canonical(candidate, error);
+    if (error) continue;
+    if (const auto identity = identify_file(file)) return Default{file, identity->provider};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+report::Declared declared(const std::vector<std::string>& command) {
+  report::Declared said;
+  said.environment = blas_environment();
+  if (auto library = default_library()) {
+    said.default_library = std::move(library->path);
+    said.default_provider = std::move(library->provider);
+  }
+  if (!command.empty()) {
+    for (std::string& soname : ElfFile(found_in_path(command.front())).needed()) {
+      if (is_blas_file_name(soname)) said.needed.push_back(std::move(soname));
+    }
+  }
+  return said;
+}
+
+}  // namespace hwprof::blas

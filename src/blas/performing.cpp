@@ -1,0 +1,94 @@
+#include "src/blas/performing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace hwprof::blas {
+namespace {
+
+// Twice the time of single precision: a vector holds half as many numbers.
+double weight_of(std::string_view symbol) {
+  for (const std::string_view prefix : {"scipy_", "cblas_"}) {
+    if (symbol.starts_with(prefix)) symbol.remove_prefix(prefix.size());
+  }
+  return symbol.starts_with('d') || symbol.starts_with('z') ? 2 : 1;
+}
+
+struct Work {
+  double flops = 0;
+  double f32_flops = 0;  // as if it were single precision
+  double time_ns = 0;
+  bool timed = true;  // every call that has FLOP has a time
+};
+
+Work total(const report::Called& called) {
+  Work work;
+  for (const report::CallSite& site : called.calls) {
+    if (site.flops.value_or(0) <= 0) continue;
+    work.flops += *site.flops;
+    work.f32_flops += *site.flops * weight_of(site.symbol);
+    if (site.time_ns.value_or(0) > 0) {
+      work.time_ns += *site.time_ns;
+    } else {
+      work.timed = false;
+    }
+  }
+  return work;
+}
+
+// Samples in the libraries that serve BLAS.
+std::uint64_t blas_samples(const report::Executed& executed,
+                           const std::vector<report::LoadedLibrary>& loaded) {
+  std::uint64_t samples = 0;
+  for (const report::SampleShare& share : executed.by_library) {
+    const auto known = std::find_if(loaded.begin(), loaded.end(), [&](const auto& library) {
+      return library.path == share.name;
+    });
+    if (known != loaded.end() && known->provider != "onednn") samples += share.samples;
+  }
+  return samples;
+}
+
+}  // namespace
+
+report::Performing performing(const report::Called& called, const report::Executed& executed,
+                              const std::vector<report::LoadedLibrary>& loaded,
+                              std::optional<double> core_peak_gflops) {
+  report::Performing result;
+  const Work work = total(called);
+  if (work.flops <= 0) {
+    result.reason = called.how == "none"   ? "calls were not watched"
+                    : called.calls.empty() ? "no BLAS call"
+                                           : "no call with a shape to count FLOP by";
+    return result;
+  }
+  const int threads = executed.threads.value_or(1);
+  double seconds = 0;
+  if (work.timed) {
+    seconds = work.time_ns * 1e-9;
+    result.how = "FLOP of the shapes / time inside the calls";
+  } else if (executed.frequency_hz > 0) {
+    const double cpu_seconds =
+        static_cast<double>(blas_samples(executed, loaded)) / executed.frequency_hz;
+    seconds = cpu_seconds / threads;
+    result.how = "FLOP of the shapes / CPU time sampled in the library";
+  }
+  if (seconds <= 0) {
+    result.how.clear();
+    result.reason = "the time inside the calls is not known";
+    return result;
+  }
+  result.gflops = work.flops / seconds * 1e-9;
+  if (core_peak_gflops.value_or(0) > 0) {
+    result.peak_fraction = work.f32_flops / seconds * 1e-9 / (*core_peak_gflops * threads);
+    result.how += fmt::format(
+        "; peak: {} of one core x {} {}",
+        work.f32_flops > work.flops ? "float32 FMA (halved for float64)" : "float32 FMA", threads,
+        threads == 1 ? "thread" : "threads");
+  }
+  return result;
+}
+
+}  // namespace hwprof::blas
