@@ -212,17 +212,12 @@ std::optional<FileIdentity> identify_file(const std::string& path) {
   for (const Mark& mark : kMarks) {
     if (has_symbol(facts, mark.symbol_prefix)) return FileIdentity{mark.provider, threaded};
   }
-  if (std::string provider = provider_by_constants(elf); !provider.empty()) {
-    return FileIdentity{std::move(provider), threaded};
+  for (const Mark& mark : kMarks) {
+    if (!mark.text.empty() && elf.constants_hold(mark.text)) {
+      return FileIdentity{mark.provider, threaded};
+    }
   }
   return FileIdentity{is_reference(facts) ? "reference" : "unknown", false};
-}
-
-std::string provider_by_constants(const ElfFile& elf) {
-  for (const Mark& mark : kMarks) {
-    if (!mark.text.empty() && elf.constants_hold(mark.text)) return mark.provider;
-  }
-  return "";
 }
 
 bool file_mentions(const std::string& path, const std::string& text) {

@@ -39,11 +39,6 @@ struct FileIdentity {
 // hands its work to a GPU.
 std::optional<FileIdentity> identify_file(const std::string& path);
 
-class ElfFile;
-// Who made the BLAS inside a file without symbols (static and stripped), by the variables that it
-// reads; "" when it names none.
-std::string provider_by_constants(const ElfFile& elf);
-
 // Whether the constants of the file hold `text`: a library that reads a variable holds its name.
 bool file_mentions(const std::string& path, const std::string& text);
 

@@ -33,6 +33,26 @@ constexpr std::array kParts = {
     Part{"mkldnn_primitive_", "onednn"},
 };
 
+// A program without symbols (static and stripped) still holds the messages of the library in it.
+// In halves: a program that holds this table, such as hwprof, must not be taken for one.
+struct Message {
+  const char* begin;
+  const char* rest;
+  const char* provider;
+};
+constexpr std::array kMessages = {
+    Message{"OpenBLAS : ", "Program is Terminated", "openblas"},
+    Message{"Intel MKL ", "FATAL ERROR", "mkl"},
+    Message{"libblis: ", "%s", "blis"},
+};
+
+std::string provider_by_messages(const ElfFile& elf) {
+  for (const Message& message : kMessages) {
+    if (elf.constants_hold(std::string(message.begin) + message.rest)) return message.provider;
+  }
+  return "";
+}
+
 bool is_kept(std::string_view name) {
   for (const std::string_view kept : kKept) {
     if (name == kept) return true;
@@ -115,7 +135,7 @@ std::optional<MappedFile> inspect_mapped_file(const std::string& path, bool is_p
   } else if (seen.part != nullptr) {
     file.provider = seen.part;
   } else if (is_program) {
-    file.provider = provider_by_constants(elf);
+    file.provider = provider_by_messages(elf);
     file.serves_blas = !file.provider.empty();
   }
   if (file.provider.empty()) return std::nullopt;
