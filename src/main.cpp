@@ -10,6 +10,7 @@
 
 #include "src/blas/rung.h"
 #include "src/cli/options.h"
+#include "src/commands/blas.h"
 #include "src/commands/doctor.h"
 #include "src/commands/events.h"
 #include "src/commands/peak.h"
@@ -27,6 +28,8 @@ using hwprof::Result;
 constexpr hwprof::cli::Command kCommands[] = {
     {"profile", "Profile the forward pass of a text CNN, and judge the BLAS under it.",
      [](CLI::App& app) { return hwprof::cli::declare_profile(app, hwprof::run_profile); }},
+    {"blas", "Judge the BLAS that programs get here, and rank those that are installed.",
+     [](CLI::App& app) { return hwprof::cli::declare_blas(app, hwprof::run_blas); }},
     {"events", "List what can be counted here, or explain events for any CPU.",
      [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
     {"doctor", "Say what stands between this machine and good numbers.",

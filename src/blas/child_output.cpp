@@ -131,4 +131,13 @@ Result<ChildOutput> child_output(const std::string& program,
   return output;
 }
 
+std::string why_it_ended(const ChildOutput& output, milliseconds allowed) {
+  if (output.timed_out) return fmt::format("stopped after {} ms without a result", allowed.count());
+  if (output.exit_code > 128) {
+    const int signal = output.exit_code - 128;
+    return fmt::format("crashed: signal {} ({})", signal, ::strsignal(signal));
+  }
+  return fmt::format("ended with exit code {} and no result", output.exit_code);
+}
+
 }  // namespace hwprof::blas

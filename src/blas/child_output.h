@@ -23,4 +23,7 @@ Result<ChildOutput> child_output(const std::string& program,
                                  const std::vector<std::string>& environment,
                                  std::chrono::steady_clock::time_point deadline);
 
+// Why a child that printed nothing did not: killed after `allowed`, or crashed.
+std::string why_it_ended(const ChildOutput& output, std::chrono::milliseconds allowed);
+
 }  // namespace hwprof::blas

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 
@@ -104,15 +103,6 @@ Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
     plan.deciding.push_back({"auto", other.path, other.file.provider, "", false});
   }
   return plan;
-}
-
-std::string why_it_ended(const ChildOutput& output, milliseconds allowed) {
-  if (output.timed_out) return fmt::format("stopped after {} ms without a result", allowed.count());
-  if (output.exit_code > 128) {
-    const int signal = output.exit_code - 128;
-    return fmt::format("crashed: signal {} ({})", signal, ::strsignal(signal));
-  }
-  return fmt::format("ended with exit code {} and no result", output.exit_code);
 }
 
 std::string label(const Attempt& attempt) {
@@ -250,7 +240,7 @@ class Climb {
     rung.provider = attempt.provider;
     rung.vector_class = vector_class_of(attempt.provider, attempt.core);
     rung.as_found = attempt.as_found;
-    RungTask task{attempt.library, {}, attempt.core, peak_isa_};
+    RungTask task{attempt.library, {}, attempt.core, peak_isa_, false};
     if (!options_.cpus.empty()) task.cpus.push_back(options_.cpus.front());
     const milliseconds allowed = std::min(time_left(), options_.longest_rung);
     const auto output = child_output(options_.program, rung_arguments(task),

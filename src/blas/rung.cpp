@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "src/measure/peak.h"
 
@@ -28,22 +29,29 @@ constexpr int kFewestRounds = 3;
 constexpr Int kSmallSize = 256;
 constexpr double kTooLongSeconds = 0.015;
 
+constexpr const char* kWithDgemm = "dgemm";
+
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+template <class Real>
 class SquareProduct {
  public:
   SquareProduct(const BlasLibrary& library, Int n)
       : library_(library),
         n_(n),
-        a_(static_cast<std::size_t>(n * n), 0.5F),
-        b_(a_.size(), 0.25F),
+        a_(static_cast<std::size_t>(n * n), Real{0.5}),
+        b_(a_.size(), Real{0.25}),
         c_(a_.size()) {}
   [[nodiscard]] double gflop() const { return 2e-9 * static_cast<double>(n_ * n_ * n_); }
   double seconds() {
     const auto begin = Clock::now();
-    library_.sgemm(false, false, n_, n_, n_, 1.F, a_.data(), n_, b_.data(), n_, 0.F, c_.data(), n_);
+    if constexpr (std::is_same_v<Real, float>) {
+      library_.sgemm(false, false, n_, n_, n_, 1, a_.data(), n_, b_.data(), n_, 0, c_.data(), n_);
+    } else {
+      library_.dgemm(false, false, n_, n_, n_, 1, a_.data(), n_, b_.data(), n_, 0, c_.data(), n_);
+    }
     return seconds_since(begin);
   }
   // Best of the calls that fit a slice: an interrupt during one of them does not count.
@@ -57,11 +65,11 @@ class SquareProduct {
  private:
   const BlasLibrary& library_;
   Int n_;
-  std::vector<float> a_, b_, c_;
+  std::vector<Real> a_, b_, c_;
 };
 
 Int fitting_size(const BlasLibrary& library) {
-  SquareProduct probe(library, kSmallSize);
+  SquareProduct<float> probe(library, kSmallSize);
   probe.seconds();  // starts threads, allocates buffers
   const double seconds = std::min(probe.seconds(), probe.seconds());
   constexpr double kGrowth = static_cast<double>(kRungSize * kRungSize * kRungSize) /
@@ -79,21 +87,37 @@ const FmaKernel& peak_kernel(const std::string& isa) {
 // The fastest of the rounds: a rung says what a core type can do, and on a busy machine a product
 // of two milliseconds is interrupted more often than a slice of the peak. Peak and products take
 // turns within a tenth of a second, in which no clock drifts far.
-RungResult measure(const BlasLibrary& library, const FmaKernel& peak) {
-  const Int size = fitting_size(library);
-  SquareProduct product(library, size);
+struct Rates {
+  double product = 0, limit = 0;  // GFLOP/s
+};
+template <class Real>
+Rates measure(const BlasLibrary& library, const FmaKernel& peak, Int size) {
+  SquareProduct<Real> product(library, size);
   product.seconds();
-  double fastest = 0, limit = 0;
+  Rates fastest;
   const auto begin = Clock::now();
   for (int round = 0; round < kRounds; ++round) {
     if (round >= kFewestRounds && seconds_since(begin) >= kEnoughSeconds) break;
-    limit = std::max(limit, fma_slice_gflops(peak, kPeakSliceSeconds));
-    fastest = std::max(fastest, product.gflops(kSgemmSliceSeconds));
+    fastest.limit = std::max(fastest.limit, fma_slice_gflops(peak, kPeakSliceSeconds));
+    fastest.product = std::max(fastest.product, product.gflops(kSgemmSliceSeconds));
   }
-  return {.identity = {},
-          .size = static_cast<int>(size),
-          .gflops = fastest,
-          .peak_fraction = fastest / limit};
+  return fastest;
+}
+
+RungResult measure_all(const BlasLibrary& library, const FmaKernel& peak, bool with_dgemm) {
+  const Int size = fitting_size(library);
+  RungResult result;
+  result.size = static_cast<int>(size);
+  const Rates single = measure<float>(library, peak, size);
+  result.gflops = single.product;
+  result.peak_fraction = single.product / single.limit;
+  if (with_dgemm) {
+    // The peak is measured in float32. Where a vector is full, float64 has half of it.
+    const Rates twice = measure<double>(library, peak, size);
+    result.dgemm_gflops = twice.product;
+    result.dgemm_peak_fraction = twice.product / (twice.limit / 2);
+  }
+  return result;
 }
 
 Result<RungResult> work(const RungTask& task) {
@@ -102,17 +126,31 @@ Result<RungResult> work(const RungTask& task) {
   }
   const auto library = BlasLibrary::load(task.library);
   if (!library) return error_of(library);
+  const Identity identity = identify(*library);  // before its threads are changed
   library->set_threads(1);
-  const Identity identity = identify(*library);
   // OpenBLAS ignores the name of a core type that it does not know, and some builds replace one.
   if (!task.expected_core.empty() && !identity.core.empty() &&
       ::strcasecmp(task.expected_core.c_str(), identity.core.c_str()) != 0) {
     return environment_error(
         0, fmt::format("asked for {}, the library ran {}", task.expected_core, identity.core));
   }
-  RungResult result = measure(*library, peak_kernel(task.peak_isa));
+  RungResult result = measure_all(*library, peak_kernel(task.peak_isa), task.with_dgemm);
   result.identity = identity;
   return result;
+}
+
+nlohmann::json to_json(const RungResult& result) {
+  const Identity& identity = result.identity;
+  nlohmann::json json = {{"provider", identity.provider}, {"version", identity.version},
+                         {"core", identity.core},         {"threading", identity.threading},
+                         {"kernels", identity.kernels},   {"size", result.size},
+                         {"gflops", result.gflops},       {"peak_fraction", result.peak_fraction}};
+  if (identity.threads) json["threads"] = *identity.threads;
+  if (result.dgemm_gflops) {
+    json["dgemm_gflops"] = *result.dgemm_gflops;
+    json["dgemm_peak_fraction"] = *result.dgemm_peak_fraction;
+  }
+  return json;
 }
 
 // A library may print to standard output (MKL_VERBOSE does): it gets standard error instead.
@@ -125,8 +163,8 @@ int take_standard_output() {
 }  // namespace
 
 std::vector<std::string> rung_arguments(const RungTask& task) {
-  return {kRungCommand, task.library, format_cpu_list(task.cpus), task.expected_core,
-          task.peak_isa};
+  return {kRungCommand,       task.library,  format_cpu_list(task.cpus),
+          task.expected_core, task.peak_isa, task.with_dgemm ? kWithDgemm : ""};
 }
 
 Result<RungResult> parse_rung_output(const std::string& out) {
@@ -144,6 +182,15 @@ Result<RungResult> parse_rung_output(const std::string& out) {
   result.identity.provider = text("provider");
   result.identity.core = text("core");
   result.identity.kernels = text("kernels");
+  result.identity.version = text("version");
+  result.identity.threading = text("threading");
+  const auto number = [&](const char* key) -> std::optional<double> {
+    if (!json.contains(key) || !json[key].is_number()) return std::nullopt;
+    return json[key].get<double>();
+  };
+  if (const auto threads = number("threads")) result.identity.threads = static_cast<int>(*threads);
+  result.dgemm_gflops = number("dgemm_gflops");
+  result.dgemm_peak_fraction = number("dgemm_peak_fraction");
   result.size = json.value("size", 0);
   result.gflops = json["gflops"];
   result.peak_fraction = json["peak_fraction"];
@@ -155,22 +202,17 @@ int run_rung(const std::vector<std::string>& arguments) {
   // A core type that crashes must leave no core dump; 1 forbids piped ones too (core(5)).
   constexpr rlimit kNoCoreDump{1, 1};
   ::setrlimit(RLIMIT_CORE, &kNoCoreDump);
-  if (arguments.size() != 4) return 2;
+  if (arguments.size() != 5) return 2;
   const int out = take_standard_output();
-  RungTask task{arguments[0], {}, arguments[2], arguments[3]};
+  RungTask task{arguments[0], {}, arguments[2], arguments[3], arguments[4] == kWithDgemm};
   if (!arguments[1].empty()) {
     auto cpus = parse_cpu_list(arguments[1]);
     if (!cpus) return 2;
     task.cpus = *std::move(cpus);
   }
   const auto result = work(task);
-  const nlohmann::json json = result ? nlohmann::json{{"provider", result->identity.provider},
-                                                      {"core", result->identity.core},
-                                                      {"kernels", result->identity.kernels},
-                                                      {"size", result->size},
-                                                      {"gflops", result->gflops},
-                                                      {"peak_fraction", result->peak_fraction}}
-                                     : nlohmann::json{{"error", result.error().what}};
+  const nlohmann::json json =
+      result ? to_json(*result) : nlohmann::json{{"error", result.error().what}};
   const std::string line =
       json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   const bool written = ::write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());

@@ -26,13 +26,16 @@ struct RungTask {
   CpuList cpus;               // empty: as it was started
   std::string expected_core;  // "": whatever the library chooses
   std::string peak_isa;       // FmaKernel to compare with; "": the fastest, which takes longer
+  bool with_dgemm = false;    // measure double precision too
 };
 
 struct RungResult {
-  Identity identity;  // provider, core and kernels only
+  Identity identity;  // without `ignored`; threads are those that a program gets
   int size = 0;       // of the square matrices
   double gflops = 0;
   double peak_fraction = 0;
+  std::optional<double> dgemm_gflops;
+  std::optional<double> dgemm_peak_fraction;  // of half the peak: a vector holds half as many
 };
 
 // All arguments of the child, kRungCommand first.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "counters/result.h"
+#include "src/commands/blas_options.h"
 #include "src/commands/inspect_options.h"
 #include "src/commands/profile_options.h"
 
@@ -31,6 +32,7 @@ struct Command {
 Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOptions&)> run);
 Action declare_events(CLI::App& app, std::function<Result<int>(const EventsOptions&)> run);
 Action declare_doctor(CLI::App& app, std::function<Result<int>(const DoctorOptions&)> run);
+Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)> run);
 Action declare_peak(CLI::App& app, std::function<Result<int>(const PeakOptions&)> run);
 
 struct Invocation {

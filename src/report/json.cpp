@@ -49,18 +49,6 @@ Json machine_json(const Machine& machine) {
 }
 
 Json blas_json(const Blas& blas) {
-  Json ladder = Json::array();
-  for (const LadderRung& rung : blas.ladder) {
-    ladder.push_back({{"core", or_null(rung.core)},
-                      {"setting", rung.setting},
-                      {"gflops", number(rung.gflops)},
-                      {"peak_fraction", number(rung.peak_fraction)},
-                      {"vector_class", or_null(rung.vector_class)},
-                      {"library", rung.library},
-                      {"provider", rung.provider},
-                      {"as_found", rung.as_found},
-                      {"reason", or_null(rung.reason)}});
-  }
   return {{"provider", or_null(blas.provider)},
           {"version", or_null(blas.version)},
           {"path", or_null(blas.path)},
@@ -69,7 +57,7 @@ Json blas_json(const Blas& blas) {
           {"threads", or_null(blas.threads)},
           {"threading", or_null(blas.threading)},
           {"environment", object_of(blas.environment)},
-          {"ladder", ladder},
+          {"ladder", ladder_json(blas.ladder)},
           {"ladder_note", or_null(blas.ladder_note)},
           {"verdict", blas.verdict},
           {"factor", number(blas.factor)},
@@ -177,6 +165,22 @@ Json workload_json(const Workload& work) {
 }
 
 }  // namespace
+
+Json ladder_json(const std::vector<LadderRung>& rungs) {
+  Json ladder = Json::array();
+  for (const LadderRung& rung : rungs) {
+    ladder.push_back({{"core", or_null(rung.core)},
+                      {"setting", rung.setting},
+                      {"gflops", number(rung.gflops)},
+                      {"peak_fraction", number(rung.peak_fraction)},
+                      {"vector_class", or_null(rung.vector_class)},
+                      {"library", rung.library},
+                      {"provider", rung.provider},
+                      {"as_found", rung.as_found},
+                      {"reason", or_null(rung.reason)}});
+  }
+  return ladder;
+}
 
 std::string profile_json(const Profile& profile) {
   Json rows = Json::array();

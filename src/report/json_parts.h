@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "src/report/record.h"
 
@@ -35,5 +36,6 @@ inline std::string json_text(const Json& json) {
 }
 
 Json peak_json(const Peak& peak);
+Json ladder_json(const std::vector<LadderRung>& ladder);
 
 }  // namespace hwprof::report

@@ -1,0 +1,108 @@
+#include "src/commands/blas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "src/blas/survey.h"
+#include "src/commands/profile_blas.h"
+#include "src/report/output.h"
+#include "src/report/survey.h"
+
+namespace hwprof {
+namespace {
+
+using std::chrono::milliseconds;
+
+// With --quick all together end within 3 s: loading, probing and printing take the rest.
+struct Budgets {
+  milliseconds survey, longest_child;
+  double ladder_seconds;
+};
+constexpr Budgets kQuick{milliseconds(1200), milliseconds(600), 1.2};
+constexpr Budgets kFull{milliseconds(20000), milliseconds(2000), 3};
+
+Result<std::vector<blas::InstalledBlas>> libraries_to_measure(const BlasOptions& options) {
+  std::vector<blas::InstalledBlas> libraries = blas::installed_blas();
+  for (const std::string& given : options.paths) {
+    std::error_code error;
+    const std::string path = std::filesystem::canonical(given, error);
+    if (error) {
+      return usage_error(fmt::format("cannot find the library {}: {}", given, error.message()));
+    }
+    const auto file = blas::identify_file(path);
+    if (!file) {
+      return usage_error(fmt::format("{} is no BLAS", given),
+                         "a shared library of this machine's kind that has an sgemm_ is needed");
+    }
+    const bool known = std::any_of(libraries.begin(), libraries.end(),
+                                   [&](const auto& library) { return library.path == path; });
+    if (!known) libraries.push_back({path, "given", *file, ""});
+  }
+  return libraries;
+}
+
+report::SurveyedBlas record_of(const blas::Surveyed& found, const std::string& default_path) {
+  report::SurveyedBlas record;
+  record.path = found.library.path;
+  record.how = found.library.how;
+  record.provider = found.library.file.provider;
+  record.select = found.library.select;
+  record.is_default = found.library.path == default_path;
+  record.reason = found.reason;
+  if (!found.result) return record;
+  const blas::RungResult& result = *found.result;
+  record.version = result.identity.version;
+  record.core = result.identity.core;
+  record.threading = result.identity.threading;
+  record.threads = result.identity.threads;
+  record.size = result.size;
+  record.sgemm_gflops = result.gflops;
+  record.sgemm_peak_fraction = result.peak_fraction;
+  record.dgemm_gflops = result.dgemm_gflops;
+  record.dgemm_peak_fraction = result.dgemm_peak_fraction;
+  return record;
+}
+
+int exit_code(const std::string& verdict) {
+  if (verdict == "optimal") return 0;
+  return verdict == "inconclusive" ? 3 : 1;
+}
+
+}  // namespace
+
+Result<int> run_blas(const BlasOptions& options) {
+  const Budgets& budgets = options.quick ? kQuick : kFull;
+  const auto libraries = libraries_to_measure(options);
+  if (!libraries) return error_of(libraries);
+
+  report::BlasSurvey record;
+  record.version = HWPROF_VERSION;
+  const CpuList cpus = allowed_cpus();
+  record.machine = probe_machine(cpus.front());
+  const auto loaded = load_blas("", static_cast<int>(cpus.size()));
+  if (!loaded) return error_of(loaded);
+  // A child each, before the ladder: it sets the libraries that it compares beside the default.
+  const auto surveyed =
+      blas::survey(*libraries, {.budget = budgets.survey, .longest_child = budgets.longest_child});
+  record.blas = judge_blas(*loaded, record.machine,
+                           {.requested = "",
+                            .ladder = true,
+                            .ladder_seconds = budgets.ladder_seconds,
+                            .cpus = {cpus.front()}});
+  for (const blas::Surveyed& found : surveyed) {
+    record.libraries.push_back(record_of(found, record.blas.path));
+  }
+  record.notes = {
+      "* is what programs get; one thread, square matrices, a child process each; the peak is that "
+      "of float32 FMA on the same core, for dgemm half of it"};
+  const auto printed =
+      report::write_stdout(options.json ? report::survey_json(record)
+                                        : report::survey_text(record, report::stdout_style()));
+  if (!printed) return error_of(printed);
+  return exit_code(record.blas.verdict);
+}
+
+}  // namespace hwprof

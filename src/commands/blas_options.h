@@ -1,0 +1,15 @@
+// What `hwprof blas` was asked: plain data, checked by the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hwprof {
+
+struct BlasOptions {
+  std::vector<std::string> paths;  // libraries to measure beside those that are installed
+  bool quick = false;              // within 3 s
+  bool json = false;
+};
+
+}  // namespace hwprof
