@@ -142,12 +142,12 @@ Result<std::string> onednn_version() {
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
-Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dCall& call) {
+Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dInput& input) {
   return built([&] {
     auto sequence = std::make_shared<Sequence>();
-    const Conv1dShape& shape = call.shape;
-    const auto documents = dim(call.documents()), d_c = dim(shape.d_c);
-    const auto n = dim(call.row_start[1]), positions = dim(call.positions(0));
+    const Conv1dShape& shape = input.shape;
+    const auto documents = dim(input.documents()), d_c = dim(shape.d_c);
+    const auto n = dim(input.row_start[1]), positions = dim(input.positions(0));
     const Desc x = floats({documents, dim(shape.d_e), n}, Tag::nwc);
     const memory::dims w_dims{d_c, dim(shape.d_e), dim(shape.k)};
     const Desc bias = floats({d_c}, Tag::x);
@@ -160,9 +160,9 @@ Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dCall& call) {
     const memory h = sequence->make(plan.dst_desc());
     sequence->add(
         dnnl::convolution_forward(plan),
-        {{DNNL_ARG_SRC, sequence->load(x, x, call.x)},
-         {DNNL_ARG_WEIGHTS, sequence->load(plan.weights_desc(), floats(w_dims, Tag::owi), call.w)},
-         {DNNL_ARG_BIAS, sequence->load(bias, bias, call.bias)},
+        {{DNNL_ARG_SRC, sequence->load(x, x, input.x)},
+         {DNNL_ARG_WEIGHTS, sequence->load(plan.weights_desc(), floats(w_dims, Tag::owi), input.w)},
+         {DNNL_ARG_BIAS, sequence->load(bias, bias, input.bias)},
          {DNNL_ARG_DST, h}});
     const dnnl::pooling_forward::desc pooling(
         dnnl::prop_kind::forward_inference, dnnl::algorithm::pooling_max, h.get_desc(),
@@ -247,7 +247,7 @@ static tl::unexpected<Error> none() {
 }
 
 Result<std::string> onednn_version() { return none(); }
-Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dCall&) { return none(); }
+Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dInput&) { return none(); }
 Result<OnednnWork> onednn_linear(const LinearCall&) { return none(); }
 Result<OnednnWork> onednn_conv2d(const ConvLayer&, const float*) { return none(); }
 Result<OnednnWork> onednn_resnet20(const Resnet20&) { return none(); }

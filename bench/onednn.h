@@ -22,7 +22,7 @@ struct OnednnWork {
 Result<std::string> onednn_version();
 
 // Convolution with ReLU as a post-op, then its max-pooling primitive. Documents all of one length.
-Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dCall& call);
+Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dInput& input);
 Result<OnednnWork> onednn_linear(const LinearCall& call);
 // Batch normalisation folded into the weights, ReLU as a post-op.
 Result<OnednnWork> onednn_conv2d(const ConvLayer& layer, const float* x);

@@ -24,17 +24,17 @@ struct Conv1dData {
   [[nodiscard]] Conv1dShape shape() const { return {size.k, size.d_e, size.d_c}; }
   [[nodiscard]] std::size_t positions() const { return position_start.back(); }
 
-  Conv1dCall conv1d(const BlasLibrary* blas) {
+  [[nodiscard]] Conv1dInput input() const {
     return {.shape = shape(),
             .row_start = row_start,
             .x = x.data(),
             .w = w.data(),
             .packed = packed.data(),
             .bias = bias.data(),
-            .h = h.data(),
-            .scratch = scratch.data(),
-            .blas = blas,
             .team = &one_thread()};
+  }
+  Conv1dCall conv1d(const BlasLibrary* blas) {
+    return {.input = input(), .h = h.data(), .scratch = scratch.data(), .blas = blas};
   }
   MaxpoolCall maxpool() {
     return {.d_c = size.d_c,
@@ -45,15 +45,7 @@ struct Conv1dData {
             .team = &one_thread()};
   }
   Conv1dMaxpoolCall fused() {
-    return {.shape = shape(),
-            .row_start = row_start,
-            .x = x.data(),
-            .w = w.data(),
-            .packed = packed.data(),
-            .bias = bias.data(),
-            .g = expected.data(),
-            .g_stride = size.d_c,
-            .team = &one_thread()};
+    return {.input = input(), .g = expected.data(), .g_stride = size.d_c};
   }
 };
 
@@ -113,7 +105,7 @@ void add_unfused(Prepared& prepared, const std::string& name,
 // variant does the first document.
 Result<void> check_first_document(Conv1dData& data) {
   Conv1dMaxpoolCall call = data.fused();
-  call.row_start = call.row_start.first(2);
+  call.input.row_start = call.input.row_start.first(2);
   call.g = data.g.data();
   conv1d_maxpool_reference(call);
   for (std::size_t j = 0; j < data.size.d_c; ++j) {
@@ -144,7 +136,7 @@ Result<Prepared> prepare_conv1d(const Conv1dSize& size, bool with_peers, Peers& 
     const NamedBlas& blas = peers.blas.front();
     add_unfused(prepared, blas.name + "-im2col", data, conv1d_blas_im2col, &blas.library);
   }
-  const Result<OnednnWork> onednn = onednn_conv1d_maxpool(data->conv1d(nullptr));
+  const Result<OnednnWork> onednn = onednn_conv1d_maxpool(data->input());
   if (onednn) {
     add_peer(prepared, "onednn", onednn->run, onednn->output, data->expected.span());
   } else {

@@ -31,31 +31,33 @@ std::size_t conv1d_im2col_scratch(const Conv1dShape& shape, std::size_t longest)
 }
 
 void conv1d_blas_im2col(const Conv1dCall& call) {
-  const auto [k, d_e, d_c] = call.shape;
+  const Conv1dInput& input = call.input;
+  const auto [k, d_e, d_c] = input.shape;
   const std::size_t patch = k * d_e;
-  for (std::size_t b = 0; b < call.documents(); ++b) {
-    const std::size_t positions = call.positions(b);
-    const float* x = call.document(b);
+  for (std::size_t b = 0; b < input.documents(); ++b) {
+    const std::size_t positions = input.positions(b);
+    const float* x = input.document(b);
     float* h = call.output(b);
     for (std::size_t n = 0; n < positions; ++n) {
       std::copy_n(x + n * d_e, patch, call.scratch + n * patch);
     }
-    fill_rows(call.bias, positions, d_c, h);
+    fill_rows(input.bias, positions, d_c, h);
     call.blas->sgemm(false, true, as_int(positions), as_int(d_c), as_int(patch), 1.0f, call.scratch,
-                     as_int(patch), call.w, as_int(patch), 1.0f, h, as_int(d_c));
+                     as_int(patch), input.w, as_int(patch), 1.0f, h, as_int(d_c));
     relu(h, positions * d_c);
   }
 }
 
 void conv1d_blas_shifted(const Conv1dCall& call) {
-  const auto [k, d_e, d_c] = call.shape;
-  for (std::size_t b = 0; b < call.documents(); ++b) {
-    const std::size_t positions = call.positions(b);
+  const Conv1dInput& input = call.input;
+  const auto [k, d_e, d_c] = input.shape;
+  for (std::size_t b = 0; b < input.documents(); ++b) {
+    const std::size_t positions = input.positions(b);
     float* h = call.output(b);
-    fill_rows(call.bias, positions, d_c, h);
+    fill_rows(input.bias, positions, d_c, h);
     for (std::size_t i = 0; i < k; ++i) {
       call.blas->sgemm(false, true, as_int(positions), as_int(d_c), as_int(d_e), 1.0f,
-                       call.document(b) + i * d_e, as_int(d_e), call.w + i * d_e, as_int(k * d_e),
+                       input.document(b) + i * d_e, as_int(d_e), input.w + i * d_e, as_int(k * d_e),
                        1.0f, h, as_int(d_c));
     }
     relu(h, positions * d_c);

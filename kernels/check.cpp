@@ -6,21 +6,21 @@
 
 namespace hwprof {
 
-Expected conv1d_expected(const Conv1dCall& call, std::size_t document) {
-  const auto [k, d_e, d_c] = call.shape;
-  const std::size_t positions = call.positions(document), depth = k * d_e;
-  const float* x = call.document(document);
+Expected conv1d_expected(const Conv1dInput& input, std::size_t document) {
+  const auto [k, d_e, d_c] = input.shape;
+  const std::size_t positions = input.positions(document), depth = k * d_e;
+  const float* x = input.document(document);
   // Filters innermost, so that the compiler may vectorise without reordering any sum.
   std::vector<double> w(depth * d_c);
   for (std::size_t j = 0; j < d_c; ++j) {
-    for (std::size_t t = 0; t < depth; ++t) w[t * d_c + j] = call.w[j * depth + t];
+    for (std::size_t t = 0; t < depth; ++t) w[t * d_c + j] = input.w[j * depth + t];
   }
   Expected expected{std::vector<double>(positions * d_c), std::vector<double>(positions * d_c)};
   for (std::size_t n = 0; n < positions; ++n) {
     double* value = &expected.value[n * d_c];
     double* magnitude = &expected.magnitude[n * d_c];
     for (std::size_t j = 0; j < d_c; ++j) {
-      value[j] = call.bias[j];
+      value[j] = input.bias[j];
       magnitude[j] = std::abs(value[j]);
     }
     for (std::size_t t = 0; t < depth; ++t) {
@@ -37,14 +37,9 @@ Expected conv1d_expected(const Conv1dCall& call, std::size_t document) {
   return expected;
 }
 
-Expected conv1d_maxpool_expected(const Conv1dMaxpoolCall& call, std::size_t document) {
-  const Conv1dCall conv1d{.shape = call.shape,
-                          .row_start = call.row_start,
-                          .x = call.x,
-                          .w = call.w,
-                          .bias = call.bias};
-  const Expected h = conv1d_expected(conv1d, document);
-  const std::size_t d_c = call.shape.d_c;
+Expected conv1d_maxpool_expected(const Conv1dInput& input, std::size_t document) {
+  const Expected h = conv1d_expected(input, document);
+  const std::size_t d_c = input.shape.d_c;
   Expected expected{std::vector<double>(d_c), std::vector<double>(d_c)};
   for (std::size_t i = 0; i < h.value.size(); ++i) {
     double& best = expected.value[i % d_c];

@@ -8,7 +8,6 @@
 #include "kernels/average_pool.h"
 #include "kernels/batchnorm.h"
 #include "kernels/conv1d.h"
-#include "kernels/conv1d_maxpool.h"
 #include "kernels/conv2d.h"
 #include "kernels/linear.h"
 #include "kernels/maxpool.h"
@@ -23,10 +22,10 @@ struct Expected {
   std::vector<double> value, magnitude;
 };
 
-Expected conv1d_expected(const Conv1dCall& call, std::size_t document);  // [positions, d_c]
-Expected conv1d_maxpool_expected(const Conv1dMaxpoolCall& call, std::size_t document);  // [d_c]
-Expected maxpool_expected(const MaxpoolCall& call, std::size_t document);               // [d_c]
-Expected linear_expected(const LinearCall& call, std::size_t document);                 // [outputs]
+Expected conv1d_expected(const Conv1dInput& input, std::size_t document);  // [positions, d_c]
+Expected conv1d_maxpool_expected(const Conv1dInput& input, std::size_t document);  // [d_c]
+Expected maxpool_expected(const MaxpoolCall& call, std::size_t document);          // [d_c]
+Expected linear_expected(const LinearCall& call, std::size_t document);            // [outputs]
 
 // The layers of ResNet20, the whole batch at once. ReLU and add need no such check: they are exact.
 Expected conv2d_expected(const Conv2dCall& call);

@@ -26,25 +26,34 @@ struct Conv1dShape {
   std::size_t k = 0, d_e = 0, d_c = 0;
 };
 
-struct Conv1dCall {
+// What the convolution reads, whatever becomes of its sums.
+struct Conv1dInput {
   Conv1dShape shape;
   std::span<const std::size_t> row_start;  // documents + 1
   const float* x = nullptr;
   const float* w = nullptr;       // as above
   const float* packed = nullptr;  // what the variant's pack() made of w; unused if it has none
   const float* bias = nullptr;    // [d_c]
+  ThreadTeam* team = nullptr;     // variants without BLAS split the documents over it
+
+  [[nodiscard]] std::size_t documents() const { return row_start.size() - 1; }
+  [[nodiscard]] std::size_t positions_before(std::size_t b) const {
+    return row_start[b] - b * (shape.k - 1);
+  }
+  [[nodiscard]] std::size_t positions(std::size_t b) const {
+    return positions_before(b + 1) - positions_before(b);
+  }
+  [[nodiscard]] const float* document(std::size_t b) const { return x + row_start[b] * shape.d_e; }
+};
+
+struct Conv1dCall {
+  Conv1dInput input;
   float* h = nullptr;
   float* scratch = nullptr;  // scratch_floats() of the variant
   const BlasLibrary* blas = nullptr;
-  ThreadTeam* team = nullptr;  // variants without BLAS split the documents over it
 
-  [[nodiscard]] std::size_t documents() const { return row_start.size() - 1; }
-  [[nodiscard]] std::size_t positions(std::size_t b) const {
-    return row_start[b + 1] - row_start[b] - shape.k + 1;
-  }
-  [[nodiscard]] const float* document(std::size_t b) const { return x + row_start[b] * shape.d_e; }
   [[nodiscard]] float* output(std::size_t b) const {
-    return h + (row_start[b] - b * (shape.k - 1)) * shape.d_c;
+    return h + input.positions_before(b) * input.shape.d_c;
   }
 };
 

@@ -13,29 +13,17 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "kernels/conv1d.h"
-#include "kernels/thread_team.h"
 
 namespace hwprof {
 
 struct Conv1dMaxpoolCall {
-  Conv1dShape shape;
-  std::span<const std::size_t> row_start;  // documents + 1
-  const float* x = nullptr;
-  const float* w = nullptr;       // as above
-  const float* packed = nullptr;  // what the variant's pack() made of w; unused if it has none
-  const float* bias = nullptr;    // [d_c]
+  Conv1dInput input;
   float* g = nullptr;
   std::size_t g_stride = 0;
-  ThreadTeam* team = nullptr;
 
-  [[nodiscard]] std::size_t documents() const { return row_start.size() - 1; }
-  [[nodiscard]] std::size_t positions(std::size_t b) const {
-    return row_start[b + 1] - row_start[b] - shape.k + 1;
-  }
-  [[nodiscard]] const float* document(std::size_t b) const { return x + row_start[b] * shape.d_e; }
+  [[nodiscard]] float* output(std::size_t b) const { return g + b * g_stride; }
 };
 
 void conv1d_maxpool_reference(const Conv1dMaxpoolCall& call);

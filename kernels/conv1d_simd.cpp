@@ -15,16 +15,16 @@ HWY_BEFORE_NAMESPACE();
 namespace hwprof {
 namespace HWY_NAMESPACE {
 
-void conv1d_share(const Conv1dCall& call, std::size_t thread, std::size_t threads) {
-  convolve_share(call, thread, threads, [&](std::size_t b) HWY_ATTR {
-    return StoreSink(call.output(b), nullptr, call.shape.d_c, true);
+void conv1d_share(const Conv1dCall& call, std::size_t thread) {
+  convolve_share(call.input, thread, [&](std::size_t b) HWY_ATTR {
+    return StoreSink(call.output(b), nullptr, call.input.shape.d_c, true);
   });
 }
 
 // Of the feature map only the largest so far is kept, in 32 columns of the L1 cache.
-void conv1d_maxpool_share(const Conv1dMaxpoolCall& call, std::size_t thread, std::size_t threads) {
-  convolve_share(call, thread, threads,
-                 [&](std::size_t b) HWY_ATTR { return MaxSink(call.g + b * call.g_stride); });
+void conv1d_maxpool_share(const Conv1dMaxpoolCall& call, std::size_t thread) {
+  convolve_share(call.input, thread,
+                 [&](std::size_t b) HWY_ATTR { return MaxSink(call.output(b)); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -51,14 +51,14 @@ void conv1d_simd_pack(const Conv1dShape& shape, const float* w, float* packed) {
 }
 
 void conv1d_simd(const Conv1dCall& call) {
-  call.team->run([&](std::size_t thread) {
-    HWY_DYNAMIC_DISPATCH(conv1d_share)(call, thread, call.team->size());
+  call.input.team->run([&](std::size_t thread) {
+    HWY_DYNAMIC_DISPATCH(conv1d_share)(call, thread);
   });
 }
 
 void conv1d_maxpool_fused(const Conv1dMaxpoolCall& call) {
-  call.team->run([&](std::size_t thread) {
-    HWY_DYNAMIC_DISPATCH(conv1d_maxpool_share)(call, thread, call.team->size());
+  call.input.team->run([&](std::size_t thread) {
+    HWY_DYNAMIC_DISPATCH(conv1d_maxpool_share)(call, thread);
   });
 }
 

@@ -1,6 +1,5 @@
-// How a batch of documents of different length is shared out to threads: by positions x parts of
-// the filters, so that one long document is split over its filters and many over the documents.
-// Static, without a table: thread t takes the (document, part) pairs that begin in its share.
+// What conv1d does to the documents of a batch, fused or not: a product for each unit of work that
+// falls to a thread (kernels/document_split.h).
 #if defined(HWPROF_KERNELS_DOCUMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HWPROF_KERNELS_DOCUMENTS_INL_H_
 #undef HWPROF_KERNELS_DOCUMENTS_INL_H_
@@ -8,38 +7,39 @@
 #define HWPROF_KERNELS_DOCUMENTS_INL_H_
 #endif
 
-#include <algorithm>
 #include <cstddef>
 
+#include "kernels/conv1d.h"
+#include "kernels/document_split.h"
 #include "kernels/product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hwprof {
 namespace HWY_NAMESPACE {
 
-// Convolution of this thread's pairs. `sink_of(b)` makes the sink of document b.
-template <class Call, class SinkOf>
-HWY_INLINE void convolve_share(const Call& call, std::size_t thread, std::size_t threads,
+// Columns that the parts before `part` work on, zeros that fill them up included.
+HWY_INLINE std::size_t cost_before(const Layout& layout, std::size_t part) {
+  if (part <= layout.full) return part * kPanelColumns;
+  const bool dots_too = layout.dot_columns != 0 && part == layout.parts();
+  return layout.rest_column() + layout.rest_vectors * kLanes +
+         (dots_too ? layout.dot_groups() * kDotColumns : 0);
+}
+
+// Convolution of this thread's units. `sink_of(b)` makes the sink of document b.
+template <class SinkOf>
+HWY_INLINE void convolve_share(const Conv1dInput& input, std::size_t thread,
                                const SinkOf& sink_of) {
-  const auto [k, d_e, d_c] = call.shape;
+  const auto [k, d_e, d_c] = input.shape;
   const Layout layout(d_c, k * d_e, true);
-  const std::size_t documents = call.documents(), parts = layout.parts();
-  const std::size_t positions = call.row_start[documents] - call.row_start[0] - documents * (k - 1);
-  const auto [begin, end] = share_of(positions * parts, thread, threads);
-  std::size_t before = 0;  // positions x parts of the documents before b
-  for (std::size_t b = 0; b < documents; ++b) {
-    const std::size_t count = call.positions(b);
-    const auto first_from = [&](std::size_t limit) {
-      return limit <= before ? 0 : std::min(parts, (limit - before + count - 1) / count);
-    };
-    const std::size_t first = first_from(begin), last = first_from(end);
-    if (first < last) {
-      auto sink = sink_of(b);
-      multiply<true>(count, Rows{.x = call.document(b), .row_stride = d_e, .depth = k * d_e},
-                     layout, call.packed, call.bias, first, last, sink);
-    }
-    before += count * parts;
-  }
+  for_each_share(
+      input, layout.parts(), [&](std::size_t part) HWY_ATTR { return cost_before(layout, part); },
+      thread, input.team->size(),
+      [&, depth = k * d_e, d_e = d_e](std::size_t b, std::size_t first, std::size_t last) HWY_ATTR {
+        auto sink = sink_of(b);
+        multiply<true>(input.positions(b),
+                       Rows{.x = input.document(b), .row_stride = d_e, .depth = depth}, layout,
+                       input.packed, input.bias, first, last, sink);
+      });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"  // in quotes: must come after foreach_target.h
@@ -172,10 +173,11 @@ HWY_EXPORT(softmax_share);
 // f(first, last) on each thread with its share of `count` items.
 template <class F>
 void split(ThreadTeam* team, std::size_t count, const F& f) {
-  team->run([&](std::size_t thread) {
+  const auto share = [&](std::size_t thread) {
     const auto [first, last] = share_of(count, thread, team->size());
     if (first != last) f(first, last);
-  });
+  };
+  team->run(std::cref(share));  // a std::function of the lambda itself would allocate
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ struct MaxpoolCall {
   ThreadTeam* team = nullptr;
 
   [[nodiscard]] std::size_t documents() const { return start.size() - 1; }
+  [[nodiscard]] std::size_t positions_before(std::size_t b) const { return start[b]; }
+  [[nodiscard]] float* output(std::size_t b) const { return g + b * g_stride; }
 };
 
 void maxpool_reference(const MaxpoolCall& call);

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/document_split.h"
 #include "kernels/maxpool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,13 +64,10 @@ namespace hwprof {
 HWY_EXPORT(max_rows);
 
 void maxpool_simd(const MaxpoolCall& call) {
-  call.team->run([&](std::size_t thread) {
-    const auto [first, last] = share_of(call.documents(), thread, call.team->size());
-    for (std::size_t b = first; b < last; ++b) {
-      HWY_DYNAMIC_DISPATCH(max_rows)
-      (call.h + call.start[b] * call.d_c, call.start[b + 1] - call.start[b], call.d_c,
-       call.g + b * call.g_stride);
-    }
+  for_each_document(call, [&](std::size_t b) {
+    HWY_DYNAMIC_DISPATCH(max_rows)
+    (call.h + call.start[b] * call.d_c, call.start[b + 1] - call.start[b], call.d_c,
+     call.output(b));
   });
 }
 

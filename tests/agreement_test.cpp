@@ -29,7 +29,7 @@ Row row(std::string op, std::string variant, double cost_units, double roofline_
   return row;
 }
 
-const std::vector<PassVariants> kSpecs = {
+const std::vector<report::PassVariants> kPasses = {
     {"reference", {{"conv1d", "reference"}, {"maxpool", "reference"}, {"linear", "reference"}}},
     {"simd", {{"conv1d", "simd"}, {"maxpool", "simd"}, {"linear", "simd"}}}};
 
@@ -40,7 +40,7 @@ std::vector<Row> good_rows() {
 }
 
 report::Complexity judge(std::vector<Row> rows, std::optional<double> blas_factor = {}) {
-  const auto passes = forward_passes(rows, kSpecs);
+  const auto passes = forward_passes(rows, kPasses);
   set_forward_shares(rows, passes);
   return complexity_agreement(rows, passes, blas_factor);
 }
@@ -97,7 +97,7 @@ TEST(Agreement, WithoutAWholeForwardPassNothingIsJudged) {
 TEST(Agreement, AnUnmeasuredLayerMakesItsPassIncomplete) {
   std::vector<Row> rows = good_rows();
   rows[5].time_ns.reset();
-  const auto passes = forward_passes(rows, kSpecs);
+  const auto passes = forward_passes(rows, kPasses);
   ASSERT_EQ(passes.size(), 1U);
   EXPECT_EQ(passes[0].name, "reference");
 }
@@ -106,7 +106,7 @@ TEST(Agreement, SharesOfAPassAddUpToOneOverSeveralFilterSizes) {
   std::vector<Row> rows = good_rows();
   rows.push_back(row("conv1d", "simd", 18e6, 1e5, 1.2e5));
   rows.push_back(row("maxpool", "simd", 16e3, 800, 900));
-  const auto passes = forward_passes(rows, kSpecs);
+  const auto passes = forward_passes(rows, kPasses);
   set_forward_shares(rows, passes);
   double sum = 0;
   for (const Row& r : rows) sum += r.pass == "simd" ? *r.forward_share : 0;

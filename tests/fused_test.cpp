@@ -9,7 +9,7 @@
 #include "kernels/check.h"
 #include "kernels/registry.h"
 #include "kernels/simd.h"
-#include "tests/kernel_data.h"
+#include "tests/conv1d_data.h"
 #include "tests/only_targets.h"
 
 namespace hwprof {
@@ -18,37 +18,21 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-struct FusedCase {
-  FusedCase(Conv1dShape shape, const std::vector<std::size_t>& lengths, std::size_t misalignment)
-      : shape(shape), row_start{0} {
-    for (const std::size_t length : lengths) row_start.push_back(row_start.back() + length);
-    std::mt19937 random(42);
-    x = GuardedFloats::random(row_start.back() * shape.d_e, random, misalignment);
-    w = GuardedFloats::random(shape.d_c * shape.k * shape.d_e, random, misalignment + 1);
-    bias = GuardedFloats::random(shape.d_c, random, misalignment + 2);
-  }
+struct FusedCase : Conv1dData {
+  using Conv1dData::Conv1dData;
 
   // Largest error over all documents; guards and the gaps between the rows of g must survive.
   double run(const Conv1dMaxpoolVariant& variant, ThreadTeam& team) {
-    const std::size_t stride = shape.d_c + 3, documents = row_start.size() - 1;
-    GuardedFloats g(documents * stride, 5);
-    GuardedFloats packed(variant.pack == nullptr ? 0 : variant.packed_floats(shape));
-    if (variant.pack != nullptr) variant.pack(shape, w.data(), packed.data());
-    const Conv1dMaxpoolCall call{.shape = shape,
-                                 .row_start = row_start,
-                                 .x = x.data(),
-                                 .w = w.data(),
-                                 .packed = packed.data(),
-                                 .bias = bias.data(),
-                                 .g = g.data(),
-                                 .g_stride = stride,
-                                 .team = &team};
+    const std::size_t stride = shape.d_c + 3;
+    GuardedFloats g(documents() * stride, 5);
+    const GuardedFloats packed = packed_for(variant);
+    const Conv1dMaxpoolCall call{.input = input(packed, team), .g = g.data(), .g_stride = stride};
     variant.run(call);
     EXPECT_TRUE(g.guards_intact() && packed.guards_intact()) << "wrote beyond its output";
     double error = 0;
-    for (std::size_t b = 0; b < documents; ++b) {
-      const float* row = g.data() + b * stride;
-      error = std::max(error, max_relative_error(conv1d_maxpool_expected(call, b), row));
+    for (std::size_t b = 0; b < documents(); ++b) {
+      const float* row = call.output(b);
+      error = std::max(error, max_relative_error(conv1d_maxpool_expected(call.input, b), row));
       for (std::size_t j = shape.d_c; j < stride; ++j) {
         EXPECT_TRUE(std::isnan(row[j])) << "wrote into the gap between rows";
       }
@@ -57,10 +41,7 @@ struct FusedCase {
     return error;
   }
 
-  Conv1dShape shape;
-  std::vector<std::size_t> row_start;
-  GuardedFloats x{0}, w{0}, bias{0};
-  std::vector<float> result;  // of the last document
+  std::vector<float> result{};  // of the last document
 };
 
 void expect_all_variants(FusedCase& problem, ThreadTeam& team) {

@@ -139,15 +139,15 @@ TEST(HotLoopProgram, HoldsTheKernel) {
   std::vector<float> packed(conv1d_simd_packed_floats(shape));
   conv1d_simd_pack(shape, &one, packed.data());
   float g = 0;
-  conv1d_maxpool_fused({.shape = shape,
-                        .row_start = row_start,
-                        .x = &one,
-                        .w = &one,
-                        .packed = packed.data(),
-                        .bias = &one,
+  conv1d_maxpool_fused({.input = {.shape = shape,
+                                  .row_start = row_start,
+                                  .x = &one,
+                                  .w = &one,
+                                  .packed = packed.data(),
+                                  .bias = &one,
+                                  .team = &team},
                         .g = &g,
-                        .g_stride = 1,
-                        .team = &team});
+                        .g_stride = 1});
   EXPECT_EQ(g, 2);
 }
 

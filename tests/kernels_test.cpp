@@ -9,6 +9,7 @@
 #include "kernels/check.h"
 #include "kernels/registry.h"
 #include "kernels/simd.h"
+#include "tests/conv1d_data.h"
 #include "tests/kernel_data.h"
 #include "tests/only_targets.h"
 
@@ -20,59 +21,31 @@ const BlasLibrary* blas() {
   return library ? &*library : nullptr;
 }
 
-// Documents of `lengths` rows, all inputs guarded by NaN.
-struct Conv1dCase {
-  Conv1dCase(Conv1dShape shape, const std::vector<std::size_t>& lengths, std::size_t misalignment)
-      : shape(shape), row_start{0} {
-    for (const std::size_t length : lengths) row_start.push_back(row_start.back() + length);
-    longest = *std::max_element(lengths.begin(), lengths.end());
-    std::mt19937 random(42);
-    x = GuardedFloats::random(row_start.back() * shape.d_e, random, misalignment);
-    w = GuardedFloats::random(shape.d_c * shape.k * shape.d_e, random, misalignment + 1);
-    bias = GuardedFloats::random(shape.d_c, random, misalignment + 2);
-    positions = row_start.back() - lengths.size() * (shape.k - 1);
+// Largest error over all documents; the guards of what is written must have survived.
+double run_conv1d(const Conv1dVariant& variant, const Conv1dData& data, ThreadTeam& team) {
+  GuardedFloats h(data.positions() * data.shape.d_c, 3);
+  GuardedFloats scratch(
+      variant.scratch_floats == nullptr ? 0 : variant.scratch_floats(data.shape, data.longest));
+  const GuardedFloats packed = data.packed_for(variant);
+  const Conv1dCall call{
+      .input = data.input(packed, team), .h = h.data(), .scratch = scratch.data(), .blas = blas()};
+  variant.run(call);
+  EXPECT_TRUE(h.guards_intact() && packed.guards_intact() && scratch.guards_intact())
+      << variant.name << " wrote beyond its output";
+  double error = 0;
+  for (std::size_t b = 0; b < data.documents(); ++b) {
+    error = std::max(error, max_relative_error(conv1d_expected(call.input, b), call.output(b)));
   }
+  return error;
+}
 
-  // Largest error over all documents; the guards of h must have survived.
-  double run(const Conv1dVariant& variant, ThreadTeam& team) {
-    GuardedFloats h(positions * shape.d_c, 3);
-    GuardedFloats packed(variant.pack == nullptr ? 0 : variant.packed_floats(shape));
-    GuardedFloats scratch(
-        variant.scratch_floats == nullptr ? 0 : variant.scratch_floats(shape, longest));
-    if (variant.pack != nullptr) variant.pack(shape, w.data(), packed.data());
-    const Conv1dCall call{.shape = shape,
-                          .row_start = row_start,
-                          .x = x.data(),
-                          .w = w.data(),
-                          .packed = packed.data(),
-                          .bias = bias.data(),
-                          .h = h.data(),
-                          .scratch = scratch.data(),
-                          .blas = blas(),
-                          .team = &team};
-    variant.run(call);
-    EXPECT_TRUE(h.guards_intact() && packed.guards_intact() && scratch.guards_intact())
-        << variant.name << " wrote beyond its output";
-    double error = 0;
-    for (std::size_t b = 0; b + 1 < row_start.size(); ++b) {
-      error = std::max(error, max_relative_error(conv1d_expected(call, b), call.output(b)));
-    }
-    return error;
-  }
-
-  Conv1dShape shape;
-  std::vector<std::size_t> row_start;
-  std::size_t longest = 0, positions = 0;
-  GuardedFloats x{0}, w{0}, bias{0};
-};
-
-void expect_all_variants(Conv1dCase& problem, ThreadTeam& team) {
+void expect_all_variants(const Conv1dData& problem, ThreadTeam& team) {
   const auto& shape = problem.shape;
   for (const Conv1dVariant& variant : conv1d_variants()) {
     if (variant.needs_blas && blas() == nullptr) continue;
-    EXPECT_LE(problem.run(variant, team), tolerance(shape.k * shape.d_e + 1))
+    EXPECT_LE(run_conv1d(variant, problem, team), tolerance(shape.k * shape.d_e + 1))
         << variant.name << " k=" << shape.k << " d_e=" << shape.d_e << " d_c=" << shape.d_c
-        << " documents=" << problem.row_start.size() - 1 << " " << simd_target();
+        << " documents=" << problem.documents() << " " << simd_target();
   }
 }
 
@@ -85,7 +58,7 @@ TEST(Conv1d, EveryVariantIsRightForEverySmallSize) {
   for (std::size_t size = 1; size <= 70; ++size) {
     // Sizes run against each other, so that all remainders meet.
     const std::size_t k = 1 + size % 5, d_e = 1 + (size * 7) % 41, d_c = size;
-    Conv1dCase problem({k, d_e, d_c}, {k, k + size % 29, k + 26}, size);
+    Conv1dData problem({k, d_e, d_c}, {k, k + size % 29, k + 26}, size);
     expect_all_variants(problem, team);
   }
 }
@@ -97,8 +70,9 @@ TEST(Conv1d, SimdIsRightOnEveryInstructionSetOfThisCpu) {
     SCOPED_TRACE(simd_target());
     for (std::size_t size = 1; size <= 70; size += 3) {
       const std::size_t k = 1 + size % 4;
-      Conv1dCase problem({k, 1 + size % 11, size}, {k, k + 1, k + size % 40}, size);
-      EXPECT_LE(problem.run(conv1d_variants()[1], team), tolerance(k * problem.shape.d_e + 1))
+      Conv1dData problem({k, 1 + size % 11, size}, {k, k + 1, k + size % 40}, size);
+      EXPECT_LE(run_conv1d(conv1d_variants()[1], problem, team),
+                tolerance(k * problem.shape.d_e + 1))
           << "d_c=" << size;
     }
   }
@@ -108,14 +82,14 @@ TEST(Conv1d, TwoHundredDocumentsOfDifferentLengthOnTwoThreads) {
   ThreadTeam team(2, {});
   std::vector<std::size_t> lengths(200);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = 3 + (i * 37) % 53;
-  Conv1dCase problem({3, 20, 33}, lengths, 1);
+  Conv1dData problem({3, 20, 33}, lengths, 1);
   expect_all_variants(problem, team);
 }
 
 TEST(Conv1d, TheSizesOfTheTextCnn) {
   ThreadTeam team(1, {});
   for (const std::size_t k : {2, 4, 8}) {
-    Conv1dCase problem({k, 300, 128}, {124}, 0);
+    Conv1dData problem({k, 300, 128}, {124}, 0);
     expect_all_variants(problem, team);
   }
 }
@@ -124,25 +98,20 @@ TEST(Conv1d, ANanInReachGivesNanAndNowhereElse) {
   ThreadTeam team(1, {});
   for (const Conv1dVariant& variant : conv1d_variants()) {
     if (variant.needs_blas && blas() == nullptr) continue;
-    Conv1dCase problem({2, 5, 7}, {9, 4}, 0);
+    Conv1dData problem({2, 5, 7}, {9, 4}, 0);
     problem.x[3 * 5 + 1] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_LE(problem.run(variant, team), tolerance(11)) << variant.name;
+    EXPECT_LE(run_conv1d(variant, problem, team), tolerance(11)) << variant.name;
   }
 }
 
 TEST(Conv1d, TheCheckSeesOneWrongElement) {
   ThreadTeam team(1, {});
-  Conv1dCase problem({2, 30, 8}, {10}, 0);
-  std::vector<float> h(problem.positions * 8);
-  Conv1dCall call{.shape = problem.shape,
-                  .row_start = problem.row_start,
-                  .x = problem.x.data(),
-                  .w = problem.w.data(),
-                  .bias = problem.bias.data(),
-                  .h = h.data(),
-                  .team = &team};
+  Conv1dData problem({2, 30, 8}, {10}, 0);
+  std::vector<float> h(problem.positions() * 8);
+  const GuardedFloats not_packed(0);
+  const Conv1dCall call{.input = problem.input(not_packed, team), .h = h.data()};
   conv1d_reference(call);
-  const Expected expected = conv1d_expected(call, 0);
+  const Expected expected = conv1d_expected(call.input, 0);
   ASSERT_LE(max_relative_error(expected, h.data()), tolerance(61));
   h[17] += 1e-3f;
   EXPECT_GT(max_relative_error(expected, h.data()), tolerance(61));
@@ -170,7 +139,7 @@ struct MaxpoolCase {
     EXPECT_TRUE(g.guards_intact());
     double error = 0;
     for (std::size_t b = 0; b < documents; ++b) {
-      error = std::max(error, max_relative_error(maxpool_expected(call, b), call.g + b * stride));
+      error = std::max(error, max_relative_error(maxpool_expected(call, b), call.output(b)));
       for (std::size_t j = d_c; j < stride; ++j) {
         EXPECT_TRUE(std::isnan(g[b * stride + j])) << "wrote into the gap between rows";
       }

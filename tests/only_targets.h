@@ -3,8 +3,12 @@
 
 #include <hwy/targets.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "kernels/simd.h"
 
 namespace hwprof {
 
@@ -23,11 +27,17 @@ class OnlyTargets {
   OnlyTargets& operator=(const OnlyTargets&) = delete;
 };
 
-// One bit for each instruction set that this CPU has and Highway can dispatch to.
+// One bit for each instruction set that this CPU has and the kernels are compiled for. Highway also
+// knows others (kernels/simd_targets.h leaves them out); they would all run the baseline again.
 inline std::vector<std::int64_t> single_targets() {
   std::vector<std::int64_t> targets;
+  std::vector<std::string> names;
   for (std::int64_t left = hwy::SupportedTargets(); left != 0; left &= left - 1) {
-    targets.push_back(left & -left);
+    const std::int64_t target = left & -left;
+    const OnlyTargets only(target);
+    if (std::find(names.begin(), names.end(), simd_target()) != names.end()) continue;
+    names.push_back(simd_target());
+    targets.push_back(target);
   }
   return targets;
 }

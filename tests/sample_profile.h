@@ -219,15 +219,12 @@ inline Profile sample_profile() {
   profile.blas = sample_blas();
   for (const SampleRow& row : kSampleRows) profile.rows.push_back(sample_row(row));
   profile.passes = {
-      {"reference",
-       {{"conv1d", "reference"}, {"maxpool", "reference"}, {"linear", "reference"}},
+      {{"reference", {{"conv1d", "reference"}, {"maxpool", "reference"}, {"linear", "reference"}}},
        653.02e6},
-      {"simd", {{"conv1d", "simd"}, {"maxpool", "simd"}, {"linear", "simd"}}, 12.07e6},
-      {"blas-im2col",
-       {{"conv1d", "blas-im2col"}, {"maxpool", "simd"}, {"linear", "blas-gemm"}},
+      {{"simd", {{"conv1d", "simd"}, {"maxpool", "simd"}, {"linear", "simd"}}}, 12.07e6},
+      {{"blas-im2col", {{"conv1d", "blas-im2col"}, {"maxpool", "simd"}, {"linear", "blas-gemm"}}},
        13.486e6},
-      {"blas-shifted",
-       {{"conv1d", "blas-shifted"}, {"maxpool", "simd"}, {"linear", "blas-gemm"}},
+      {{"blas-shifted", {{"conv1d", "blas-shifted"}, {"maxpool", "simd"}, {"linear", "blas-gemm"}}},
        10.849e6}};
   profile.complexity = {
       false,

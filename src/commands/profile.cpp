@@ -49,12 +49,6 @@ Result<void> check_variants(const std::vector<std::string>& names) {
   return {};
 }
 
-std::vector<PassVariants> pass_specs() {
-  std::vector<PassVariants> specs;
-  for (const ForwardPassSpec& pass : text_cnn_passes()) specs.push_back({pass.name, pass.layers});
-  return specs;
-}
-
 bool some_row_measured(const report::Profile& record) {
   return std::any_of(record.rows.begin(), record.rows.end(),
                      [](const report::Row& row) { return row.time_ns.has_value(); });
@@ -249,7 +243,7 @@ Result<int> run_profile(const ProfileOptions& options) {
   }
 
   // 10. Does the time agree with the analysis?
-  record.passes = forward_passes(record.rows, pass_specs());
+  record.passes = forward_passes(record.rows, text_cnn_passes());
   set_forward_shares(record.rows, record.passes);
   record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
   record.partial = result.interrupted;

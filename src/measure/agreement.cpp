@@ -9,6 +9,7 @@ namespace {
 
 using report::Complexity;
 using report::ForwardPass;
+using report::PassVariants;
 using report::Row;
 
 // The layers of one operation in one pass, added up over the filter sizes.
@@ -113,12 +114,12 @@ std::string shares_text(const std::vector<OpSum>& sums, double OpSum::*part) {
 }  // namespace
 
 std::vector<ForwardPass> forward_passes(const std::vector<Row>& rows,
-                                        const std::vector<PassVariants>& specs) {
-  std::vector<ForwardPass> passes;
-  for (const PassVariants& spec : specs) {
-    ForwardPass pass{.name = spec.name, .variants = spec.variants, .time_ns = 0};
+                                        const std::vector<PassVariants>& passes) {
+  std::vector<ForwardPass> measured;
+  for (const PassVariants& variants : passes) {
+    ForwardPass pass{variants, 0};
     bool complete = true;
-    for (const auto& [op, variant] : spec.variants) {
+    for (const auto& [op, variant] : pass.variants) {
       std::size_t layers = 0;
       for (const Row& row : rows) {
         if (row.op != op || row.variant != variant) continue;
@@ -128,9 +129,9 @@ std::vector<ForwardPass> forward_passes(const std::vector<Row>& rows,
       }
       complete = complete && layers > 0;
     }
-    if (complete) passes.push_back(std::move(pass));
+    if (complete) measured.push_back(std::move(pass));
   }
-  return passes;
+  return measured;
 }
 
 void set_forward_shares(std::vector<Row>& rows, const std::vector<ForwardPass>& passes) {

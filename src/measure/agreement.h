@@ -13,14 +13,9 @@ namespace hwprof {
 // A variant further than this from its roofline time has a cost that the model does not know.
 inline constexpr double kRooflineFactor = 3;
 
-// The variants that make up one forward pass.
-struct PassVariants {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> variants;  // op -> variant
-};
-// The sum of the layers' medians for each of `specs`, all of whose layers were measured.
+// The sum of the layers' medians for each of `passes`, all of whose layers were measured.
 std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& rows,
-                                                const std::vector<PassVariants>& specs);
+                                                const std::vector<report::PassVariants>& passes);
 
 // Sets forward_share of each row that belongs to one of `passes`.
 void set_forward_shares(std::vector<report::Row>& rows,

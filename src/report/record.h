@@ -118,10 +118,15 @@ struct Complexity {
   std::string text;                   // the verdict in words
 };
 
-struct ForwardPass {
+// The variants that make up one forward pass.
+struct PassVariants {
   std::string name;
   std::vector<std::pair<std::string, std::string>> variants;  // op -> variant
-  double time_ns = 0;                                         // sum of the layers' medians
+};
+
+// One all of whose layers were measured.
+struct ForwardPass : PassVariants {
+  double time_ns = 0;  // sum of the layers' medians
 };
 
 struct Workload {

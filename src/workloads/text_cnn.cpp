@@ -81,27 +81,28 @@ struct TextCnn::State {
             {"rows", batch.rows()},    {"positions", branch.position_start.back()}};
   }
 
-  Conv1dCall conv1d_call(Branch& branch) {
+  [[nodiscard]] Conv1dInput conv1d_input(const Branch& branch, const float* weights) const {
     return {.shape = branch.shape,
             .row_start = batch.row_start,
             .x = batch.x.data(),
             .w = branch.w.data(),
+            .packed = weights,
             .bias = branch.bias.data(),
-            .h = branch.h.data(),
-            .scratch = nullptr,
-            .blas = blas,
             .team = &team};
   }
 
-  Conv1dMaxpoolCall conv1d_maxpool_call(Branch& branch, std::size_t index) {
-    return {.shape = branch.shape,
-            .row_start = batch.row_start,
-            .x = batch.x.data(),
-            .w = branch.w.data(),
-            .bias = branch.bias.data(),
+  Conv1dCall conv1d_call(Branch& branch, const float* weights) {
+    return {.input = conv1d_input(branch, weights),
+            .h = branch.h.data(),
+            .scratch = scratch.data(),
+            .blas = blas};
+  }
+
+  Conv1dMaxpoolCall conv1d_maxpool_call(const Branch& branch, std::size_t index,
+                                        const float* weights) {
+    return {.input = conv1d_input(branch, weights),
             .g = g.data() + index * shape.d_c,
-            .g_stride = linear_inputs(),
-            .team = &team};
+            .g_stride = linear_inputs()};
   }
 
   MaxpoolCall maxpool_call(Branch& branch, std::size_t index) {
@@ -188,21 +189,20 @@ Result<const float*> TextCnn::State::pack(const V& variant, const S& layer, cons
 // variants the user asked for.
 Result<void> TextCnn::State::fill_activations() {
   for (std::size_t index = 0; index < branches.size(); ++index) {
-    Conv1dCall call = conv1d_call(branches[index]);
-    Result<FloatBuffer> weights = FloatBuffer::zeros(conv1d_simd_packed_floats(call.shape));
+    Branch& branch = branches[index];
+    Result<FloatBuffer> weights = FloatBuffer::zeros(conv1d_simd_packed_floats(branch.shape));
     if (!weights) return error_of(weights);
-    conv1d_simd_pack(call.shape, call.w, weights->data());
-    call.packed = weights->data();
-    conv1d_simd(call);
-    maxpool_simd(maxpool_call(branches[index], index));
+    conv1d_simd_pack(branch.shape, branch.w.data(), weights->data());
+    conv1d_simd(conv1d_call(branch, weights->data()));
+    maxpool_simd(maxpool_call(branch, index));
   }
   return {};
 }
 
 double TextCnn::State::check_conv1d(Branch& branch) {
-  const Conv1dCall call = conv1d_call(branch);
+  const Conv1dCall call = conv1d_call(branch, nullptr);
   if (branch.expected.empty()) {
-    for (const std::size_t b : sample) branch.expected.push_back(conv1d_expected(call, b));
+    for (const std::size_t b : sample) branch.expected.push_back(conv1d_expected(call.input, b));
   }
   double error = 0;
   for (std::size_t i = 0; i < sample.size(); ++i) {
@@ -244,12 +244,9 @@ Result<void> TextCnn::State::add_conv1d(const std::vector<std::string>& only,
         task.reason = no_blas;
         continue;
       }
-      Conv1dCall call = conv1d_call(branch);
-      const Result<const float*> weights = pack(variant, branch.shape, call.w);
+      const Result<const float*> weights = pack(variant, branch.shape, branch.w.data());
       if (!weights) return error_of(weights);
-      call.packed = *weights;
-      call.scratch = scratch.data();
-      task.run = [call, run = variant.run] { run(call); };
+      task.run = [call = conv1d_call(branch, *weights), run = variant.run] { run(call); };
       task.check = [this, &branch] { return check_conv1d(branch); };
     }
   }
@@ -264,10 +261,9 @@ Result<void> TextCnn::State::add_conv1d_maxpool(const std::vector<std::string>& 
     for (const Conv1dMaxpoolVariant& variant : conv1d_maxpool_variants()) {
       // The reference of the fused operation is that of its parts: not measured twice.
       if (variant.name == kReferenceName || !wanted(only, variant.name)) continue;
-      Conv1dMaxpoolCall call = conv1d_maxpool_call(branch, index);
-      const Result<const float*> weights = pack(variant, branch.shape, call.w);
+      const Result<const float*> weights = pack(variant, branch.shape, branch.w.data());
       if (!weights) return error_of(weights);
-      call.packed = *weights;
+      const Conv1dMaxpoolCall call = conv1d_maxpool_call(branch, index, *weights);
       Task& task = tasks.emplace_back();
       task.op = "conv1d-maxpool";
       task.variant = variant.name;
@@ -277,8 +273,8 @@ Result<void> TextCnn::State::add_conv1d_maxpool(const std::vector<std::string>& 
       task.check = [this, call] {
         double error = 0;
         for (const std::size_t b : sample) {
-          error = std::max(error, max_relative_error(conv1d_maxpool_expected(call, b),
-                                                     call.g + b * call.g_stride));
+          error = std::max(
+              error, max_relative_error(conv1d_maxpool_expected(call.input, b), call.output(b)));
         }
         return error;
       };
@@ -307,8 +303,7 @@ void TextCnn::State::add_maxpool(const std::vector<std::string>& only) {
       task.check = [this, call] {
         double error = 0;
         for (const std::size_t b : sample) {
-          error = std::max(
-              error, max_relative_error(maxpool_expected(call, b), call.g + b * call.g_stride));
+          error = std::max(error, max_relative_error(maxpool_expected(call, b), call.output(b)));
         }
         return error;
       };
@@ -351,8 +346,8 @@ Result<void> TextCnn::State::add_linear(const std::vector<std::string>& only,
   return {};
 }
 
-const std::vector<ForwardPassSpec>& text_cnn_passes() {
-  static const std::vector<ForwardPassSpec> passes = {
+const std::vector<report::PassVariants>& text_cnn_passes() {
+  static const std::vector<report::PassVariants> passes = {
       {"reference", {{"conv1d", "reference"}, {"maxpool", "reference"}, {"linear", "reference"}}},
       {"simd", {{"conv1d", "simd"}, {"maxpool", "simd"}, {"linear", "simd"}}},
       {"fused", {{"conv1d-maxpool", "fused"}, {"linear", "simd"}}},

@@ -16,6 +16,7 @@
 #include "kernels/blas_library.h"
 #include "kernels/complexity.h"
 #include "kernels/thread_team.h"
+#include "src/report/record.h"
 #include "src/workloads/batch.h"
 
 namespace hwprof {
@@ -39,12 +40,8 @@ struct Task {
   std::string reason;
 };
 
-// The variants that make up one forward pass.
-struct ForwardPassSpec {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> layers;  // op -> variant
-};
-const std::vector<ForwardPassSpec>& text_cnn_passes();
+// The forward passes that the variants make up.
+const std::vector<report::PassVariants>& text_cnn_passes();
 
 class TextCnn {
  public:
