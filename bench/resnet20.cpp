@@ -8,6 +8,7 @@
 
 #include "bench/case.h"
 #include "bench/onednn.h"
+#include "kernels/complexity.h"
 #include "kernels/registry.h"
 
 namespace hwprof::bench {
@@ -42,9 +43,7 @@ Result<ConvLayer> make_conv_layer(const Conv2dShape& shape, bool relu) {
 
 double Resnet20::flops() const {
   double flops = 2.0 * kFeatures * kClasses;
-  const auto add = [&flops](const ConvLayer& layer) {
-    flops += 2.0 * static_cast<double>(layer.outputs() * layer.shape.depth());
-  };
+  const auto add = [&flops](const ConvLayer& layer) { flops += conv2d_cost(layer.shape, 1).flops; };
   add(stem);
   for (const Block& block : blocks) {
     add(block.first);
@@ -222,7 +221,7 @@ Result<Prepared> prepare_conv2d(const Conv2dShape& shape, Peers& peers) {
   if (!ours) return error_of(ours);
   data->ours = std::move(*ours);
   Prepared prepared;
-  prepared.flops = 2.0 * static_cast<double>(data->layer.outputs() * shape.depth());
+  prepared.flops = conv2d_cost(shape, 1).flops;
   add_ours(prepared, "fused", [data] { fused_variant().run(data->ours.call); });
   add_onednn(prepared, "onednn", onednn_conv2d(data->layer, data->x.data()), data->ours.y.span());
   add_torch(prepared, peers,

@@ -39,7 +39,7 @@ struct Resnet20 {
   FloatBuffer image;               // [32, 32, 3]
   FloatBuffer linear_w, linear_c;  // [10, 64], [10]
 
-  [[nodiscard]] double flops() const;  // convolutions and the linear layer, taps in padding counted
+  [[nodiscard]] double flops() const;  // convolutions and the linear layer
 };
 
 inline constexpr std::size_t kClasses = 10, kFeatures = 64, kLastPixels = 64;

@@ -214,9 +214,8 @@ def markdown(table):
         if rows:
             lines += ["", f"## {title}", ""]
             if prefix in ("conv2d/", "resnet20"):
-                lines += ["Taps in the zero padding count as FLOP (kernels/complexity.h), though "
-                          "all contestants may skip them: a fraction of peak may exceed 1 here.",
-                          "Ratios do not depend on it.", ""]
+                lines += ["Taps in the zero padding are no FLOP (kernels/complexity.h), whether a "
+                          "contestant multiplies them or not.", ""]
             if len(rows[0].split("|")) > 5:
                 lines += ["Peers: how many times faster ours is (and the peer's fraction of peak).",
                           ""]

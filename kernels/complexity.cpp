@@ -1,11 +1,22 @@
 #include "kernels/complexity.h"
 
+#include "kernels/conv2d_work.h"
+
 namespace hwprof {
 namespace {
 
 constexpr double kFloatBytes = 4;
 
 double real(std::size_t count) { return static_cast<double>(count); }
+
+// Taps that lie in the image, over all outputs of an axis with `extent` inputs.
+double taps_inside(std::size_t extent, std::size_t outputs, const Conv2dShape& shape) {
+  std::size_t taps = 0;
+  for (std::size_t output = 0; output < outputs; ++output) {
+    taps += span_at(output, output + 1, extent, shape).taps;
+  }
+  return real(taps);
+}
 
 }  // namespace
 
@@ -59,7 +70,10 @@ Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
 Cost conv2d_cost(const Conv2dShape& shape, std::size_t images) {
   const double outputs = real(images) * real(shape.out_pixels()) * real(shape.c_out);
   const double inputs = real(images) * real(shape.height) * real(shape.width) * real(shape.c_in);
-  const double multiply_adds = outputs * real(shape.depth());
+  // Which lines and which columns are inside does not depend on each other.
+  const double taps = taps_inside(shape.height, shape.out_height(), shape) *
+                      taps_inside(shape.width, shape.out_width(), shape);
+  const double multiply_adds = real(images) * taps * real(shape.c_in) * real(shape.c_out);
   const double weights = real(shape.depth()) * real(shape.c_out);
   return {.flops = 2 * multiply_adds,
           .comparisons = 0,

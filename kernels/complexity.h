@@ -34,7 +34,7 @@ Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents)
 Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
                  std::size_t weight_passes);
 
-// Taps in the padding count: 2 kernel^2 c_in c_out FLOP an output pixel, wherever it lies.
+// Taps in the padding do not count: no result needs them, and a variant may skip them.
 Cost conv2d_cost(const Conv2dShape& shape, std::size_t images);
 // With the normalisation folded in (a bias an output), the second summand if there is one, ReLU.
 Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool addend, bool relu);

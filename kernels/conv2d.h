@@ -9,8 +9,8 @@
 //
 // Channels last: a pixel's channels are one vector, and three neighbouring pixels are one
 // contiguous row of a product, as three words are in conv1d. No argument may alias y. Nothing needs
-// alignment. Taps in the padding count as work by convention (kernels/complexity.h), though a
-// variant may skip them; they contribute nothing, whatever the weight.
+// alignment. Taps in the padding contribute nothing, whatever the weight, and are no work
+// (kernels/complexity.h): a variant may skip them or multiply zeros.
 #pragma once
 
 #include <cstddef>

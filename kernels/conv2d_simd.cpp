@@ -5,9 +5,9 @@
 // `kernel` segments. Padding is never multiplied: output pixels are grouped by which taps lie
 // inside the image (the inside, four edges, four corners) and each group has its own segments.
 //
-// Interleaved with the FMA peak (AVX-512, Zen 5, nominal FLOP, one image): 16 -> 16 channels reach
-// 0.87, where one vector of filters needs a broadcast for each FMA and the load ports are the
-// limit; 32 -> 32 1.00; 64 -> 64 1.07, since a sixth of the taps of 8 x 8 pixels is padding.
+// Interleaved with the FMA peak (AVX-512, Zen 5, one image): 16 -> 16 channels reach 0.83, where one
+// vector of filters needs a broadcast for each FMA and the load ports are the limit; 32 -> 32 0.92;
+// 64 -> 64 0.90.
 // Prefetching as conv1d does cost 7 % at 16 channels. One sum a filter in the corners cost 2 % at
 // 64 channels, hence the odd steps' sums in kernels/panel-inl.h.
 #undef HWY_TARGET_INCLUDE

@@ -42,15 +42,41 @@ TEST(Complexity, LinearReadsTheWeightsOnceAPass) {
 }
 
 // ResNet20's second group begins with 16 -> 32 channels at stride 2 on 32 x 32 pixels.
-TEST(Complexity, Conv2dCountsEveryTapOfEveryOutputPixel) {
+TEST(Complexity, Conv2dCountsTheTapsInsideTheImage) {
   const Conv2dShape shape{32, 32, 16, 32, 3, 2};
   const Cost cost = conv2d_cost(shape, 1);
-  EXPECT_EQ(cost.flops, 2.0 * 16 * 16 * 32 * 9 * 16);
+  // At stride 2 only the first line and the first column lack a tap of three.
+  EXPECT_EQ(cost.flops, 2.0 * 47 * 47 * 16 * 32);
+  EXPECT_EQ(cost.cost_units, 47.0 * 47 * 16 * 32);
   EXPECT_EQ(cost.bytes, 4.0 * (32 * 32 * 16 + 9 * 16 * 32 + 16 * 16 * 32));
   const Cost fused = conv2d_bn_relu_cost(shape, 1, true, true);
   EXPECT_EQ(fused.flops - cost.flops, 2.0 * 16 * 16 * 32);
   EXPECT_EQ(fused.comparisons, 16.0 * 16 * 32);
   EXPECT_EQ(fused.bytes - cost.bytes, 4.0 * (32 + 16 * 16 * 32));
+}
+
+TEST(Complexity, Conv2dTapsAreThoseOfTheDefinition) {
+  for (const std::size_t height : {1, 2, 5, 8}) {
+    for (const std::size_t kernel : {1, 3, 5}) {
+      for (const std::size_t stride : {1, 2, 3}) {
+        const Conv2dShape shape{height, 6, 3, 4, kernel, stride};
+        std::size_t taps = 0;
+        for (std::size_t pixel = 0; pixel < shape.out_pixels(); ++pixel) {
+          const std::size_t u = pixel / shape.out_width(), v = pixel % shape.out_width();
+          for (std::size_t tap = 0; tap < kernel * kernel; ++tap) {
+            // Of the padded image.
+            const std::size_t line = u * stride + tap / kernel, column = v * stride + tap % kernel;
+            taps += line >= shape.padding() && line < height + shape.padding() &&
+                            column >= shape.padding() && column < 6 + shape.padding()
+                        ? 1
+                        : 0;
+          }
+        }
+        EXPECT_EQ(conv2d_cost(shape, 2).flops, 2.0 * 2 * static_cast<double>(taps * 3 * 4))
+            << height << " " << kernel << " " << stride;
+      }
+    }
+  }
 }
 
 TEST(Complexity, TheLayersAroundTheConvolutions) {
