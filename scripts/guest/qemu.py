@@ -5,10 +5,12 @@ command with marker lines on the serial console, and QEMU is ended after a time 
 With -icount the guest's clock is the number of instructions, so a boot repeats to the byte.
 """
 import dataclasses
+import os
 import re
 import shlex
 import subprocess
 
+from . import crossbuild
 from .common import Failure
 from .image import Image
 
@@ -61,9 +63,12 @@ def make_image(space, steps, path):
     image.program("bin/busybox", sysroot / "bin/busybox")
     for applet in APPLETS:
         image.link(f"bin/{applet}", "busybox")
-    image.program("bin/hwprof", space.build / "src/hwprof")
-    for tool in ("hardware_test", "known_count", "as_user"):
-        image.program(f"bin/{tool}", space.build / "tests/hardware" / tool)
+    named = {step.argv[0] for step in steps}
+    for program in crossbuild.PROGRAMS + crossbuild.KERNEL_TESTS:
+        name = os.path.basename(program)
+        # Every boot unpacks its image: tests of 10 MB only where they run.
+        if program in crossbuild.PROGRAMS or name in named:
+            image.program(f"bin/{name}", space.build / program)
     image.program("bin/perf", sysroot / "usr/bin/perf")
     for build in ("serial", "pthread"):
         image.program(OPENBLAS.format(build, "libopenblas.so.0"),

@@ -51,7 +51,7 @@ def _judge(boot, results):
     cases = []
     for step in boot.steps:
         result = results[boot.name][step.name]
-        if step.argv[0] == "hardware_test" and step.name != "list":
+        if step.argv[0].endswith("_test") and step.name != "list":
             cases += [(boot.name, *case) for case in parse_gtest(step.name, result)]
     for check in boot.checks:
         name = check.__name__.replace("_", " ")

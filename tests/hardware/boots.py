@@ -1,9 +1,13 @@
 """The boots of the hardware suite: which guest runs which cases (scripts/vm test)."""
 import dataclasses
+import re
 from typing import Callable, List
 
 import main_job
 from guest.qemu import Machine, Step
+
+
+KERNEL_TESTS = ("kernels_test", "fused_test", "layers_test")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -12,7 +16,7 @@ class Boot:
     machine: Machine
     steps: List[Step]
     checks: List[Callable] = dataclasses.field(default_factory=list)
-    timeout_s: int = 400  # of the host's clock; each takes 3 to 20 on an idle machine
+    timeout_s: int = 400  # of the host's clock; each takes 3 to 20 on an idle machine, kernels 60
 
 
 def cases(*suites, user=False):
@@ -23,10 +27,27 @@ def cases(*suites, user=False):
     return Step(name, argv, as_user=user)
 
 
+def kernels(program):
+    """All of a GoogleTest program of tests/, on Neon."""
+    return Step(program, [program, "--gtest_color=no", "--gtest_print_time=0"], timeout_s=400)
+
+
+def neon_and_nothing_else_was_tested(results):
+    lines = []
+    for name in KERNEL_TESTS:
+        sets = re.findall(r"^instruction set: (.*)$", results["kernels"][name].output, re.MULTILINE)
+        assert sets == ["NEON"], f"{name}: {sets}"
+        lines.append(f"{name}: {sets[0]}")
+    return lines
+
+
 # All cases that there are: one that no boot runs is found out.
 LIST = Step("list", ["hardware_test", "--gtest_list_tests"])
 
 BOOTS = [
+    # The longest goes first. Kernels know nothing of counters: -icount would only slow them down.
+    Boot("kernels", Machine(icount=False), [kernels(name) for name in KERNEL_TESTS],
+         [neon_and_nothing_else_was_tested], timeout_s=1000),
     Boot("job", Machine(), main_job.STEPS, main_job.CHECKS),
     Boot("again", Machine(), main_job.STEPS, main_job.REPEAT_CHECKS),
     Boot("exact", Machine(), [main_job.PARANOID_2, cases("Loops", "Planner", user=True),
