@@ -1,0 +1,70 @@
+// What the kernel writes into a ring of samples, parsed: perf_event_open(2), "MMAP layout". Pure:
+// tested on bytes, without a kernel that would have to produce the rare ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace hwprof::observe {
+
+// Which file a mapping is of, whatever its name says by now.
+struct FileId {
+  std::uint32_t major = 0, minor = 0;
+  std::uint64_t inode = 0;
+
+  auto operator<=>(const FileId&) const = default;
+};
+
+struct Sample {
+  int pid = 0, tid = 0;
+  std::uint64_t ip = 0;
+  bool in_kernel = false;
+  std::vector<std::uint64_t> callers;  // return addresses, innermost first, without the ip
+};
+struct Mapped {  // executable memory
+  int pid = 0;
+  std::uint64_t start = 0, length = 0, offset = 0;
+  FileId file;
+  std::string path;
+};
+struct Forked {  // a thread when both are of one process
+  int pid = 0, parent_pid = 0, tid = 0;
+};
+struct Named {
+  int pid = 0, tid = 0;
+  bool by_exec = false;
+  std::string name;
+};
+struct Exited {
+  int pid = 0, tid = 0;
+};
+struct Lost {
+  std::uint64_t records = 0;
+};
+struct Throttled {};  // the kernel found that sampling took too long, and paused it
+
+struct Record {
+  std::uint64_t time_ns = 0;  // 0 when the record has none
+  std::variant<Sample, Mapped, Forked, Named, Exited, Lost, Throttled> body;
+};
+
+// What parse_record expects: perf_event_attr.sample_type, with sample_id_all.
+std::uint64_t sample_type(bool with_callchain);
+
+// One record with its header, absent for kinds that nobody here reads and for truncated ones.
+std::optional<Record> parse_record(std::span<const std::byte> bytes, bool with_callchain);
+
+// All records of a ring between two positions that only ever grow; records may go round its end.
+struct RingContent {
+  std::vector<Record> records;
+  bool broken = false;  // a header that cannot be: the rest was given up
+};
+RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std::uint64_t head,
+                       bool with_callchain);
+
+}  // namespace hwprof::observe
