@@ -25,8 +25,9 @@ perf_event_attr attributes_of(const NativeEvent& event, const GroupOptions& opti
   // Only the leader starts disabled: members count whenever it does, so that one ioctl on the
   // leader switches the group.
   attr.disabled = leader;
-  attr.inherit = options.inherit_threads;
-  attr.inherit_thread = options.inherit_threads;
+  attr.enable_on_exec = leader && options.enable_on_exec;
+  attr.inherit = options.inherit_threads || options.inherit_all;
+  attr.inherit_thread = options.inherit_threads && !options.inherit_all;
   attr.exclude_user = event.exclude_user;
   attr.exclude_kernel = event.exclude_kernel || options.user_only;
   attr.exclude_hv = 1;

@@ -31,6 +31,8 @@ struct GroupOptions {
   pid_t thread = 0;              // 0: the caller
   bool user_only = false;        // leave out what the kernel does
   bool inherit_threads = false;  // count the threads that this thread starts from now on, too
+  bool inherit_all = false;      // and the processes, and what those start
+  bool enable_on_exec = false;   // enabled by the next execve of this thread
 };
 
 class Group {

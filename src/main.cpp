@@ -10,11 +10,13 @@
 
 #include "src/blas/rung.h"
 #include "src/cli/options.h"
+#include "src/commands/attach.h"
 #include "src/commands/blas.h"
 #include "src/commands/doctor.h"
 #include "src/commands/events.h"
 #include "src/commands/peak.h"
 #include "src/commands/profile.h"
+#include "src/commands/run.h"
 #include "src/report/output.h"
 
 namespace {
@@ -30,6 +32,10 @@ constexpr hwprof::cli::Command kCommands[] = {
      [](CLI::App& app) { return hwprof::cli::declare_profile(app, hwprof::run_profile); }},
     {"blas", "Judge the BLAS that programs get here, and rank those that are installed.",
      [](CLI::App& app) { return hwprof::cli::declare_blas(app, hwprof::run_blas); }},
+    {"run", "Run any program, count what it does, and prove which BLAS it uses.",
+     [](CLI::App& app) { return hwprof::cli::declare_run(app, hwprof::run_run); }, true},
+    {"attach", "The same for a process that already runs.",
+     [](CLI::App& app) { return hwprof::cli::declare_attach(app, hwprof::run_attach); }},
     {"events", "List what can be counted here, or explain events for any CPU.",
      [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
     {"doctor", "Say what stands between this machine and good numbers.",
@@ -57,10 +63,11 @@ int complain(const Error& error) {
 }
 
 // A standard descriptor that is closed would be given to the next file that is opened, and the
-// report written into that. Read-only: writing to it still fails, as it should.
+// report written into that. Read-only: writing to it still fails, as it should. Close-on-exec: a
+// program that hwprof runs finds it closed, as hwprof did.
 void reserve_standard_descriptors() {
-  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0 && fd <= STDERR_FILENO;) {
-    fd = ::open("/dev/null", O_RDONLY);
+  for (int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC); fd >= 0 && fd <= STDERR_FILENO;) {
+    fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (fd > STDERR_FILENO) ::close(fd);
   }
 }

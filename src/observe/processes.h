@@ -1,0 +1,34 @@
+// What /proc says of other processes: whose they are, what they descend from, what they took.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hwprof {
+
+struct ProcessInfo {
+  std::vector<std::string> command;  // argv; empty for a kernel thread or a zombie
+  std::string name;                  // as `ps -o comm`
+  pid_t parent = 0;
+  uid_t user = 0;  // effective
+  char state = '?';
+  bool kernel_thread = false;
+  std::uint64_t start_ticks = 0;    // after boot: with the pid, it names one process for ever
+  double user_s = 0, system_s = 0;  // with the children that it waited for
+};
+// Absent: there is no such process (any more).
+std::optional<ProcessInfo> process_info(pid_t pid);
+
+// VmHWM: the most memory that it had at once since it began to run its present program.
+std::optional<std::uint64_t> peak_rss_bytes(pid_t pid);
+
+std::vector<pid_t> threads_of(pid_t pid);
+std::vector<pid_t> children_of(pid_t pid);  // of all its threads
+// `pid` first, then what descends from it.
+std::vector<pid_t> process_tree(pid_t pid);
+
+}  // namespace hwprof
