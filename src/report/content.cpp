@@ -11,19 +11,6 @@
 namespace hwprof::report {
 namespace {
 
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
-// Closes a sentence that came from elsewhere and may or may not have its full stop.
-std::string sentence(std::string text) {
-  if (!text.empty() && std::string_view(".!?").find(text.back()) == std::string_view::npos) {
-    text += '.';
-  }
-  return text;
-}
-
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
@@ -39,28 +26,6 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string cpus_in_words(const CpuList& cpus) {
-  return fmt::format("{} {}", cpus.size() == 1 ? "CPU" : "CPUs", format_cpu_list(cpus));
-}
-
-std::string machine_text(const Machine& machine) {
-  std::vector<std::string> parts = {machine.cpu_name.empty() ? "unknown CPU" : machine.cpu_name};
-  std::string topology;
-  if (machine.cores > 0) topology = counted(machine.cores, "core") + ", ";
-  if (machine.cpus > 0) topology += counted(machine.cpus, "CPU");
-  if (machine.packages > 0) topology += " in " + counted(machine.packages, "package");
-  if (!topology.empty()) parts.push_back(topology);
-  if (machine.memory_bytes > 0) {
-    parts.push_back(binary_bytes(static_cast<double>(machine.memory_bytes)) + " memory");
-  }
-  if (machine.virtualized) {
-    parts.push_back(machine.hypervisor.empty() ? "virtual"
-                                               : fmt::format("virtual ({})", machine.hypervisor));
-  }
-  parts.push_back(fmt::format("Linux {} {}", machine.kernel, machine.arch));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string caches_text(const Machine& machine) {
   std::vector<std::string> parts;
   for (const CacheLevel& cache : machine.caches) {
@@ -73,30 +38,6 @@ std::string caches_text(const Machine& machine) {
                      parts.empty() ? "unknown" : fmt::format("{}", fmt::join(parts, ", ")),
                      machine.isa.empty() ? "instruction sets unknown"
                                          : fmt::format("{}", fmt::join(machine.isa, " ")));
-}
-
-std::string pmu_text(const Machine& machine) {
-  const PmuInfo& pmu = machine.pmu;
-  std::string text;
-  if (pmu.present()) {
-    std::vector<std::string> names;
-    for (const PmuDevice& device : pmu.devices) {
-      names.push_back(fmt::format("{} (type {})", device.name, device.type));
-    }
-    text = fmt::format("{}, {}", fmt::join(names, ", "),
-                       pmu.counters ? counted(*pmu.counters, "general counter")
-                                    : "number of counters unknown: " + pmu.reason);
-  } else {
-    text = "no PMU: " + pmu.reason;
-  }
-  text += machine.perf_event_paranoid
-              ? fmt::format("; perf_event_paranoid {}", *machine.perf_event_paranoid)
-              : "; the kernel has no perf_event";
-  if (machine.nmi_watchdog) {
-    text +=
-        *machine.nmi_watchdog ? "; NMI watchdog on (it holds one counter)" : "; NMI watchdog off";
-  }
-  return text;
 }
 
 std::string pin_text(const Profile& profile) {
@@ -144,6 +85,65 @@ std::string bandwidth_text(const Peak& peak) {
 
 }  // namespace
 
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Closes a sentence that came from elsewhere and may or may not have its full stop.
+std::string sentence(std::string text) {
+  if (!text.empty() && std::string_view(".!?").find(text.back()) == std::string_view::npos) {
+    text += '.';
+  }
+  return text;
+}
+
+std::string cpus_in_words(const CpuList& cpus) {
+  return fmt::format("{} {}", cpus.size() == 1 ? "CPU" : "CPUs", format_cpu_list(cpus));
+}
+
+std::string machine_text(const Machine& machine) {
+  std::vector<std::string> parts = {machine.cpu_name.empty() ? "unknown CPU" : machine.cpu_name};
+  std::string topology;
+  if (machine.cores > 0) topology = counted(machine.cores, "core") + ", ";
+  if (machine.cpus > 0) topology += counted(machine.cpus, "CPU");
+  if (machine.packages > 0) topology += " in " + counted(machine.packages, "package");
+  if (!topology.empty()) parts.push_back(topology);
+  if (machine.memory_bytes > 0) {
+    parts.push_back(binary_bytes(static_cast<double>(machine.memory_bytes)) + " memory");
+  }
+  if (machine.virtualized) {
+    parts.push_back(machine.hypervisor.empty() ? "virtual"
+                                               : fmt::format("virtual ({})", machine.hypervisor));
+  }
+  parts.push_back(fmt::format("Linux {} {}", machine.kernel, machine.arch));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string pmu_text(const Machine& machine) {
+  const PmuInfo& pmu = machine.pmu;
+  std::string text;
+  if (pmu.present()) {
+    std::vector<std::string> names;
+    for (const PmuDevice& device : pmu.devices) {
+      names.push_back(fmt::format("{} (type {})", device.name, device.type));
+    }
+    text = fmt::format("{}, {}", fmt::join(names, ", "),
+                       pmu.counters ? counted(*pmu.counters, "general counter")
+                                    : "number of counters unknown: " + pmu.reason);
+  } else {
+    text = "no PMU: " + pmu.reason;
+  }
+  text += machine.perf_event_paranoid
+              ? fmt::format("; perf_event_paranoid {}", *machine.perf_event_paranoid)
+              : "; the kernel has no perf_event";
+  if (machine.nmi_watchdog) {
+    text +=
+        *machine.nmi_watchdog ? "; NMI watchdog on (it holds one counter)" : "; NMI watchdog off";
+  }
+  return text;
+}
+
 Headline headline(const Profile& profile) {
   const Blas& blas = profile.blas;
   if (blas.verdict != "optimal") {
@@ -174,11 +174,13 @@ std::string run_line(const Profile& profile) {
                      significant(profile.elapsed_s, 3));
 }
 
-std::string command_line(const Profile& profile) {
-  std::vector<std::string> words;
-  for (const std::string& word : profile.command) words.push_back(shell_word(word));
-  return fmt::format("{}", fmt::join(words, " "));
+std::string shell_command(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(shell_word(word));
+  return fmt::format("{}", fmt::join(quoted, " "));
 }
+
+std::string command_line(const Profile& profile) { return shell_command(profile.command); }
 
 std::vector<Field> machine_fields(const Profile& profile) {
   const auto& peak = profile.peak;

@@ -40,6 +40,14 @@ Headline headline(const Profile& profile);
 std::string run_line(const Profile& profile);      // version, start, duration
 std::string command_line(const Profile& profile);  // as a shell would take it
 
+std::string shell_command(const std::vector<std::string>& words);
+std::string machine_text(const Machine& machine);
+std::string pmu_text(const Machine& machine);
+std::string cpus_in_words(const CpuList& cpus);  // "CPUs 0,2-3"
+// "BLAS SUBOPTIMAL": a verdict at the head of a report.
+std::string upper(std::string text);
+std::string sentence(std::string text);  // with its full stop
+
 std::vector<Field> machine_fields(const Profile& profile);
 std::vector<Field> workload_fields(const Profile& profile);
 std::vector<Field> blas_fields(const Blas& blas);
@@ -48,7 +56,8 @@ Table operations_table(const Profile& profile);
 Table counters_table(const Profile& profile);
 Table passes_table(const Profile& profile);
 Table complexity_table(const Complexity& complexity);
-Table ladder_table(const Blas& blas);
+Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);
+inline Table ladder_table(const Blas& blas) { return ladder_table(blas.ladder, blas.ladder_note); }
 
 std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share

@@ -8,44 +8,18 @@
 namespace hwprof::report {
 namespace {
 
-template <class Pairs>
-Json object_of(const Pairs& pairs) {
-  Json out = Json::object();
-  for (const auto& [name, value] : pairs) out[name] = value;
-  return out;
-}
-
-Json machine_json(const Machine& machine) {
-  Json devices = Json::array();
-  for (const PmuDevice& device : machine.pmu.devices) {
-    devices.push_back({{"name", device.name}, {"type", device.type}, {"cpus", device.cpus}});
-  }
-  Json caches = Json::array();
-  for (const CacheLevel& cache : machine.caches) {
-    caches.push_back(
-        {{"level", cache.level}, {"bytes", cache.bytes}, {"shared_by", cache.shared_by}});
-  }
-  return {{"cpu", machine.cpu_name},
-          {"isa", machine.isa},
-          {"virtualized", machine.virtualized},
-          {"hypervisor", or_null(machine.hypervisor)},
-          {"pmu",
-           {{"present", machine.pmu.present()},
-            {"counters", or_null(machine.pmu.counters)},
-            {"reason", or_null(machine.pmu.reason)},
-            {"devices", devices}}},
-          {"perf_event_paranoid", or_null(machine.perf_event_paranoid)},
-          {"nmi_watchdog", or_null(machine.nmi_watchdog)},
-          {"kernel", machine.kernel},
-          {"arch", machine.arch},
-          {"family", machine.id.family},
-          {"model", machine.id.model},
-          {"stepping", machine.id.stepping},
-          {"packages", known(machine.packages)},
-          {"cores", known(machine.cores)},
-          {"cpus", known(machine.cpus)},
-          {"memory_bytes", known(machine.memory_bytes)},
-          {"caches", caches}};
+Json counter_json(const EventCount& count) {
+  return {{"value", number(count.value)},
+          {"status", to_string(count.status)},
+          {"coverage", number(count.coverage)},
+          {"event", or_null(count.event)},
+          {"reason", or_null(count.reason)},
+          {"unit", count.unit},
+          {"total", number(count.total)},
+          {"calls", static_cast<std::uint64_t>(count.calls)},
+          {"source", or_null(count.source)},
+          {"shown_as", or_null(count.shown_as)},
+          {"implausible", or_null(count.implausible)}};
 }
 
 Json blas_json(const Blas& blas) {
@@ -65,20 +39,6 @@ Json blas_json(const Blas& blas) {
           {"fix", or_null(blas.fix)}};
 }
 
-Json counter_json(const EventCount& count) {
-  return {{"value", number(count.value)},
-          {"status", to_string(count.status)},
-          {"coverage", number(count.coverage)},
-          {"event", or_null(count.event)},
-          {"reason", or_null(count.reason)},
-          {"unit", count.unit},
-          {"total", number(count.total)},
-          {"calls", static_cast<std::uint64_t>(count.calls)},
-          {"source", or_null(count.source)},
-          {"shown_as", or_null(count.shown_as)},
-          {"implausible", or_null(count.implausible)}};
-}
-
 constexpr const char* kNoInterval = "fewer than six slices: none brackets the median with 95 %";
 
 Json row_json(const Profile& profile, const Row& row) {
@@ -91,8 +51,6 @@ Json row_json(const Profile& profile, const Row& row) {
             {"mean", number(row.time_ns->mean)},
             {"samples", row.time_ns->samples}};
   }
-  Json counters = Json::object();
-  for (const EventCount& count : row.counters) counters[count.name] = counter_json(count);
   return {{"op", row.op},
           {"variant", row.variant},
           {"shape", object_of(row.shape)},
@@ -123,7 +81,7 @@ Json row_json(const Profile& profile, const Row& row) {
           {"counted_to_model_flops", number(row.counted_to_model_flops)},
           {"counted_to_model_flops_reason", or_null(counted_flops_reason(row))},
           {"optimised", row.optimised},
-          {"counters", counters}};
+          {"counters", counters_json(row.counters)}};
 }
 
 Json complexity_json(const Complexity& complexity) {
@@ -166,20 +124,67 @@ Json workload_json(const Workload& work) {
 
 }  // namespace
 
-Json ladder_json(const std::vector<LadderRung>& rungs) {
-  Json ladder = Json::array();
-  for (const LadderRung& rung : rungs) {
-    ladder.push_back({{"core", or_null(rung.core)},
-                      {"setting", rung.setting},
-                      {"gflops", number(rung.gflops)},
-                      {"peak_fraction", number(rung.peak_fraction)},
-                      {"vector_class", or_null(rung.vector_class)},
-                      {"library", rung.library},
-                      {"provider", rung.provider},
-                      {"as_found", rung.as_found},
-                      {"reason", or_null(rung.reason)}});
+Json machine_json(const Machine& machine) {
+  Json devices = Json::array();
+  for (const PmuDevice& device : machine.pmu.devices) {
+    devices.push_back({{"name", device.name}, {"type", device.type}, {"cpus", device.cpus}});
   }
-  return ladder;
+  Json caches = Json::array();
+  for (const CacheLevel& cache : machine.caches) {
+    caches.push_back(
+        {{"level", cache.level}, {"bytes", cache.bytes}, {"shared_by", cache.shared_by}});
+  }
+  return {{"cpu", machine.cpu_name},
+          {"isa", machine.isa},
+          {"virtualized", machine.virtualized},
+          {"hypervisor", or_null(machine.hypervisor)},
+          {"pmu",
+           {{"present", machine.pmu.present()},
+            {"counters", or_null(machine.pmu.counters)},
+            {"reason", or_null(machine.pmu.reason)},
+            {"devices", devices}}},
+          {"perf_event_paranoid", or_null(machine.perf_event_paranoid)},
+          {"nmi_watchdog", or_null(machine.nmi_watchdog)},
+          {"kernel", machine.kernel},
+          {"arch", machine.arch},
+          {"family", machine.id.family},
+          {"model", machine.id.model},
+          {"stepping", machine.id.stepping},
+          {"packages", known(machine.packages)},
+          {"cores", known(machine.cores)},
+          {"cpus", known(machine.cpus)},
+          {"memory_bytes", known(machine.memory_bytes)},
+          {"caches", caches}};
+}
+
+Json ladder_json(const std::vector<LadderRung>& ladder) {
+  Json out = Json::array();
+  for (const LadderRung& rung : ladder) {
+    out.push_back({{"core", or_null(rung.core)},
+                   {"setting", rung.setting},
+                   {"gflops", number(rung.gflops)},
+                   {"peak_fraction", number(rung.peak_fraction)},
+                   {"vector_class", or_null(rung.vector_class)},
+                   {"library", rung.library},
+                   {"provider", rung.provider},
+                   {"as_found", rung.as_found},
+                   {"reason", or_null(rung.reason)}});
+  }
+  return out;
+}
+
+Json counters_json(const std::vector<EventCount>& counters) {
+  Json out = Json::object();
+  for (const EventCount& count : counters) out[count.name] = counter_json(count);
+  return out;
+}
+
+Json warnings_json(const std::vector<Warning>& warnings) {
+  Json out = Json::array();
+  for (const Warning& warning : warnings) {
+    out.push_back({{"code", warning.code}, {"text", warning.text}});
+  }
+  return out;
 }
 
 std::string profile_json(const Profile& profile) {
@@ -190,10 +195,6 @@ std::string profile_json(const Profile& profile) {
     passes.push_back({{"name", pass.name},
                       {"time_ns", number(pass.time_ns)},
                       {"variants", object_of(pass.variants)}});
-  }
-  Json warnings = Json::array();
-  for (const Warning& warning : profile.warnings) {
-    warnings.push_back({{"code", warning.code}, {"text", warning.text}});
   }
   const Json out = {
       {"schema", "hwprof.profile/1"},
@@ -217,7 +218,7 @@ std::string profile_json(const Profile& profile) {
       {"rows", rows},
       {"passes", passes},
       {"complexity", complexity_json(profile.complexity)},
-      {"warnings", warnings}};
+      {"warnings", warnings_json(profile.warnings)}};
   return json_text(out);
 }
 

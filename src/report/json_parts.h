@@ -35,7 +35,17 @@ inline std::string json_text(const Json& json) {
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
+template <class Pairs>
+Json object_of(const Pairs& pairs) {
+  Json out = Json::object();
+  for (const auto& [name, value] : pairs) out[name] = value;
+  return out;
+}
+
 Json peak_json(const Peak& peak);
+Json machine_json(const Machine& machine);
 Json ladder_json(const std::vector<LadderRung>& ladder);
+Json counters_json(const std::vector<EventCount>& counters);
+Json warnings_json(const std::vector<Warning>& warnings);
 
 }  // namespace hwprof::report

@@ -4,14 +4,23 @@
 #include <algorithm>
 
 #include "src/report/content.h"
+#include "src/report/markdown_parts.h"
 #include "src/report/printable.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
 namespace {
 
+std::string cells(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += fmt::format(" {} |", cell);
+  return line + "\n";
+}
+
+}  // namespace
+
 // A backslash before punctuation is text in GitHub's markdown, whatever the punctuation means.
-std::string escaped(std::string_view text) {
+std::string markdown_escaped(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
     if (std::string_view("\\`*_{}[]<>#|~&$@").find(c) != std::string_view::npos) out += '\\';
@@ -20,15 +29,9 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string cells(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) line += fmt::format(" {} |", cell);
-  return line + "\n";
-}
-
-std::string table_of(const Table& table) {
+std::string markdown_table(const Table& table) {
   if (table.rows.empty() && table.notes.empty()) return "";
-  std::string out = fmt::format("\n## {}\n\n", escaped(table.title));
+  std::string out = fmt::format("\n## {}\n\n", markdown_escaped(table.title));
   if (!table.rows.empty()) {
     const bool grouped = !table.rows.front().group.empty();
     std::vector<std::string> titles, rules;
@@ -37,44 +40,45 @@ std::string table_of(const Table& table) {
       std::string title = column.title;
       if (const auto at = title.find("/\n"); at != title.npos) title.erase(at + 1, 1);
       std::replace(title.begin(), title.end(), '\n', ' ');
-      titles.push_back(escaped(title));
+      titles.push_back(markdown_escaped(title));
       rules.emplace_back(column.left ? ":--" : "--:");
     }
     out += cells(titles) + cells(rules);
     for (const TableRow& row : table.rows) {
       std::vector<std::string> line;
-      if (grouped) line.push_back(escaped(row.group));
-      for (const std::string& cell : row.cells) line.push_back(escaped(cell));
+      if (grouped) line.push_back(markdown_escaped(row.group));
+      for (const std::string& cell : row.cells) line.push_back(markdown_escaped(cell));
       out += cells(line);
     }
     if (!table.notes.empty()) out += "\n";
   }
-  for (const std::string& note : table.notes) out += fmt::format("- {}\n", escaped(note));
+  for (const std::string& note : table.notes) out += fmt::format("- {}\n", markdown_escaped(note));
   return out;
 }
 
-std::string list_of(const std::vector<Field>& fields) {
+std::string markdown_list(const std::vector<Field>& fields) {
   std::string out;
   for (const Field& field : fields) {
-    out += fmt::format("- **{}**: {}\n", field.label, escaped(field.text));
+    out += fmt::format("- **{}**: {}\n", field.label, markdown_escaped(field.text));
   }
   return out;
 }
 
-}  // namespace
-
 std::string profile_markdown(const Profile& profile) {
-  std::string out = fmt::format("**{}**\n", escaped(headline(profile).text));
+  std::string out = fmt::format("**{}**\n", markdown_escaped(headline(profile).text));
   if (profile.partial) out += "\n**PARTIAL: interrupted; rows may be missing.**\n";
-  out += fmt::format("\n{}: {}\n\n", escaped(run_line(profile)), escaped(command_line(profile)));
-  out += list_of(machine_fields(profile)) + list_of(workload_fields(profile));
-  out += table_of(operations_table(profile)) + table_of(counters_table(profile)) +
-         table_of(passes_table(profile)) + table_of(complexity_table(profile.complexity));
-  out +=
-      "\n## BLAS\n\n" + list_of(blas_fields(profile.blas)) + table_of(ladder_table(profile.blas));
+  out += fmt::format("\n{}: {}\n\n", markdown_escaped(run_line(profile)),
+                     markdown_escaped(command_line(profile)));
+  out += markdown_list(machine_fields(profile)) + markdown_list(workload_fields(profile));
+  out += markdown_table(operations_table(profile)) + markdown_table(counters_table(profile)) +
+         markdown_table(passes_table(profile)) +
+         markdown_table(complexity_table(profile.complexity));
+  out += "\n## BLAS\n\n" + markdown_list(blas_fields(profile.blas)) +
+         markdown_table(ladder_table(profile.blas));
   if (!profile.warnings.empty()) out += "\n## Warnings\n\n";
   for (const Warning& warning : profile.warnings) {
-    out += fmt::format("- {}: {}\n", escaped(warning.code), escaped(warning.text));
+    out +=
+        fmt::format("- {}: {}\n", markdown_escaped(warning.code), markdown_escaped(warning.text));
   }
   return out;
 }

@@ -165,19 +165,30 @@ Result<void> replace(const Target& target, const std::string& bytes) {
   return {};
 }
 
-}  // namespace
-
-TextStyle stdout_style() {
+TextStyle style_of(int fd) {
   constexpr int kLeastColumns = 60;
   TextStyle style;
-  if (::isatty(STDOUT_FILENO) != 1) return style;
+  if (::isatty(fd) != 1) return style;
   const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set and not empty
   style.colour = no_colour == nullptr || *no_colour == '\0';
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     style.columns = std::clamp<int>(size.ws_col, kLeastColumns, style.columns);
   }
   return style;
+}
+
+}  // namespace
+
+TextStyle stdout_style() { return style_of(STDOUT_FILENO); }
+
+TextStyle stderr_style() { return style_of(STDERR_FILENO); }
+
+Result<void> write_stderr(const std::string& bytes) {
+  if (const int code = write_all(STDERR_FILENO, bytes)) {
+    return failed(code, "cannot write to standard error");
+  }
+  return {};
 }
 
 Result<void> write_stdout(const std::string& bytes) {

@@ -12,8 +12,12 @@ namespace hwprof::report {
 // closed pipe).
 Result<void> write_stdout(const std::string& bytes);
 
+// The same to standard error, where the report on a program goes whose standard output it is not.
+Result<void> write_stderr(const std::string& bytes);
+
 // For text on standard output: colour and width of the terminal, or 100 plain columns.
 TextStyle stdout_style();
+TextStyle stderr_style();
 
 // Refuses early what cannot work (a directory, a folder that is missing or not writable), so that
 // nobody waits for a measurement that cannot be saved. Creates nothing.

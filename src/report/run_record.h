@@ -53,16 +53,16 @@ struct CallSite {
   std::string library;  // file that served it
   std::string caller;   // file that called; "" unknown
   std::uint64_t count = 0;
-  std::optional<double> time_ns;  // inside the calls, all threads added up
-  std::optional<double> flops;    // 2 m n k over all calls, by their shapes
-  std::vector<CallShape> shapes;  // most FLOP first
+  std::optional<double> time_ns;            // inside the calls, all threads added up
+  std::optional<double> flops;              // 2 m n k over all calls, by their shapes
+  std::vector<CallShape> shapes;            // most FLOP first
   std::uint64_t calls_of_other_shapes = 0;  // those that found no room in `shapes`
 };
 
 struct Called {
-  std::string how = "none";  // "uprobe", "audit", "none"
-  std::vector<CallSite> calls;  // outermost calls only; most FLOP first
-  std::uint64_t lost = 0;       // records that the kernel dropped: counts are then too low
+  std::string how = "none";           // "uprobe", "audit", "none"
+  std::vector<CallSite> calls;        // outermost calls only; most FLOP first
+  std::uint64_t lost = 0;             // records that the kernel dropped: counts are then too low
   std::vector<std::string> blind_to;  // what this way of watching cannot see, a sentence each
   std::string reason;                 // why `how` is none, or not the best one
 };
@@ -83,7 +83,7 @@ struct Executed {
   std::vector<SampleShare> vector_width;
   // The same of the hottest numeric library alone, with its name and whether its loops multiply and
   // add in one instruction.
-  std::string hot_library;  // path, or "[generated code]"
+  std::string hot_library;   // path, or "[generated code]"
   std::string hot_provider;  // "openblas", "onednn", ...
   std::string hot_symbol;
   std::string hot_width;  // as in vector_width
@@ -130,11 +130,13 @@ struct Run {
   std::vector<std::string> command;  // attach: what /proc says of the process
   std::optional<std::int64_t> attached_pid;
   std::string started_utc;
-  int exit = 0;  // as a shell would say it: 128 + n for signal n
+  int exit = 0;         // as a shell would say it: 128 + n for signal n
+  std::string not_run;  // why the command could not be started: exit is 126 or 127, the rest empty
   bool detached = false;  // attach: the process went on
   double wall_s = 0;
   std::optional<double> user_s, system_s;
   std::optional<std::uint64_t> peak_rss_bytes;  // of the largest process of the tree
+  std::string peak_rss_reason;                  // why it is absent
   std::optional<double> cpus_used;              // (user + system) / wall
   CpuList pinned;                               // empty: --pin was not given
   Machine machine;

@@ -194,7 +194,7 @@ std::string rung_name(const LadderRung& rung) {
   return chosen_by_name ? rung.core : fmt::format("{} ({})", rung.core, rung.setting);
 }
 
-Table ladder_table(const Blas& blas) {
+Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note) {
   Table table{.title = "Ladder: the same sgemm on each rung, fastest first",
               .columns = {{"core type", true},
                           {"GFLOP/s"},
@@ -204,7 +204,7 @@ Table ladder_table(const Blas& blas) {
               .rows = {},
               .notes = {}};
   Reasons reasons;
-  for (const LadderRung& rung : blas.ladder) {
+  for (const LadderRung& rung : ladder) {
     if (!rung.gflops || !rung.peak_fraction) {
       reasons.add(given(rung.reason), rung_name(rung));
     }
@@ -218,7 +218,7 @@ Table ladder_table(const Blas& blas) {
               "{} {}", rung.provider,
               slash == std::string::npos ? rung.library : rung.library.substr(slash + 1))}});
   }
-  if (!blas.ladder_note.empty()) table.notes.push_back(blas.ladder_note);
+  if (!note.empty()) table.notes.push_back(note);
   append(table.notes, reasons.sentences());
   return table;
 }

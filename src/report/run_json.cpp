@@ -1,0 +1,154 @@
+// The contract hwprof.run/1 (docs/json.md). An absent or non-finite number is null, with its reason
+// beside it; ASCII only.
+#include "src/report/json_parts.h"
+#include "src/report/run_writers.h"
+
+namespace hwprof::report {
+namespace {
+
+Json declared_json(const Declared& declared) {
+  return {{"environment", object_of(declared.environment)},
+          {"default_library", or_null(declared.default_library)},
+          {"default_provider", or_null(declared.default_provider)},
+          {"needed", declared.needed}};
+}
+
+Json loaded_json(const std::vector<LoadedLibrary>& loaded) {
+  Json out = Json::array();
+  for (const LoadedLibrary& library : loaded) {
+    out.push_back({{"path", library.path},
+                   {"provider", library.provider},
+                   {"soname", or_null(library.soname)},
+                   {"build_id", or_null(library.build_id)},
+                   {"serves_blas", library.serves_blas}});
+  }
+  return out;
+}
+
+Json selected_json(const std::vector<SelectedCore>& selected) {
+  Json out = Json::array();
+  for (const SelectedCore& core : selected) {
+    out.push_back({{"provider", core.provider},
+                   {"core", or_null(core.core)},
+                   {"how", or_null(core.how)},
+                   {"path", or_null(core.path)},
+                   {"version", or_null(core.version)},
+                   {"vector_class", or_null(core.vector_class)},
+                   {"threads", or_null(core.threads)},
+                   {"reason", or_null(core.reason)}});
+  }
+  return out;
+}
+
+Json called_json(const Called& called) {
+  Json calls = Json::array();
+  for (const CallSite& site : called.calls) {
+    Json shapes = Json::array();
+    for (const CallShape& shape : site.shapes) {
+      shapes.push_back({{"m", shape.m}, {"n", shape.n}, {"k", shape.k}, {"count", shape.count}});
+    }
+    calls.push_back({{"symbol", site.symbol},
+                     {"library", site.library},
+                     {"caller", or_null(site.caller)},
+                     {"count", site.count},
+                     {"time_ns", number(site.time_ns)},
+                     {"flops", number(site.flops)},
+                     {"shapes", shapes},
+                     {"calls_of_other_shapes", site.calls_of_other_shapes}});
+  }
+  return {{"how", called.how},
+          {"calls", calls},
+          {"lost", called.lost},
+          {"blind_to", called.blind_to},
+          {"reason", or_null(called.reason)}};
+}
+
+// Name -> share. Symbols of one name in several files add up here; `symbols` has each.
+Json shares_json(const std::vector<SampleShare>& shares) {
+  Json out = Json::object();
+  for (const SampleShare& share : shares) {
+    const double before = out.contains(share.name) ? out[share.name].get<double>() : 0;
+    out[share.name] = before + share.fraction;
+  }
+  return out;
+}
+
+Json executed_json(const Executed& executed) {
+  Json symbols = Json::array();
+  for (const SampleShare& share : executed.by_symbol) {
+    symbols.push_back({{"name", share.name},
+                       {"library", or_null(share.library)},
+                       {"samples", share.samples},
+                       {"fraction", number(share.fraction)}});
+  }
+  return {{"samples", executed.samples},
+          {"lost", executed.lost},
+          {"frequency_hz", known(static_cast<std::uint64_t>(executed.frequency_hz))},
+          {"by_library", shares_json(executed.by_library)},
+          {"by_symbol", shares_json(executed.by_symbol)},
+          {"symbols", symbols},
+          {"vector_width", shares_json(executed.vector_width)},
+          {"threads", or_null(executed.threads)},
+          {"hot_library", or_null(executed.hot_library)},
+          {"hot_provider", or_null(executed.hot_provider)},
+          {"hot_symbol", or_null(executed.hot_symbol)},
+          {"hot_width", or_null(executed.hot_width)},
+          {"hot_fma", or_null(executed.hot_fma)},
+          {"hot_fraction", number(executed.hot_fraction)},
+          {"notes", executed.notes},
+          {"reason", or_null(executed.reason)}};
+}
+
+Json blas_json(const RunBlas& blas) {
+  const BlasEvidence& evidence = blas.evidence;
+  return {{"verdict", blas.verdict},
+          {"provider", or_null(blas.provider)},
+          {"version", or_null(blas.version)},
+          {"path", or_null(blas.path)},
+          {"core", or_null(blas.core)},
+          {"threads", or_null(blas.threads)},
+          {"factor", number(blas.factor)},
+          {"why", or_null(blas.why)},
+          {"fix", or_null(blas.fix)},
+          {"findings", blas.findings},
+          {"evidence",
+           {{"declared", declared_json(evidence.declared)},
+            {"loaded", loaded_json(evidence.loaded)},
+            {"selected", selected_json(evidence.selected)},
+            {"called", called_json(evidence.called)},
+            {"executed", executed_json(evidence.executed)},
+            {"performing",
+             {{"gflops", number(evidence.performing.gflops)},
+              {"peak_fraction", number(evidence.performing.peak_fraction)},
+              {"how", or_null(evidence.performing.how)},
+              {"reason", or_null(evidence.performing.reason)}}}}},
+          {"ladder", ladder_json(blas.ladder)},
+          {"ladder_note", or_null(blas.ladder_note)}};
+}
+
+}  // namespace
+
+std::string run_json(const Run& run) {
+  const bool attached = run.attached_pid.has_value();
+  const Json out = {{"schema", "hwprof.run/1"},
+                    {"hwprof", {{"version", run.version}}},
+                    {"command", run.command},
+                    {"attached_pid", or_null(run.attached_pid)},
+                    {"detached", run.detached},
+                    {"started_utc", run.started_utc},
+                    {"exit", attached ? Json(nullptr) : Json(run.exit)},
+                    {"wall_s", number(run.wall_s)},
+                    {"user_s", number(run.user_s)},
+                    {"system_s", number(run.system_s)},
+                    {"peak_rss_bytes", or_null(run.peak_rss_bytes)},
+                    {"peak_rss_reason", or_null(run.peak_rss_reason)},
+                    {"cpus_used", number(run.cpus_used)},
+                    {"pinned", run.pinned},
+                    {"counters", counters_json(run.counters)},
+                    {"blas", blas_json(run.blas)},
+                    {"machine", machine_json(run.machine)},
+                    {"warnings", warnings_json(run.warnings)}};
+  return json_text(out);
+}
+
+}  // namespace hwprof::report

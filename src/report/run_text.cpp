@@ -1,0 +1,40 @@
+// A terminal page on a program, the verdict first.
+#include <fmt/format.h>
+
+#include "src/report/page.h"
+#include "src/report/run_content.h"
+#include "src/report/run_writers.h"
+
+namespace hwprof::report {
+
+std::string run_text(const Run& run, const TextStyle& style) {
+  Page page(style);
+  for (const Headline& head : run_headlines(run)) {
+    page.paragraph(head.text, 0, 0, head.good ? Tone::kGood : Tone::kBad);
+  }
+  page.blank();
+  page.paragraph(run_line(run));
+  page.paragraph("$ " + command_line(run), 0, 2);
+  page.blank();
+  page.fields(run_fields(run));
+  page.table(run_counters_table(run));
+
+  page.blank();
+  page.paragraph("Evidence on the BLAS, level by level", 0, 0, Tone::kTitle);
+  page.fields(evidence_fields(run.blas.evidence));
+  page.table(calls_table(run.blas.evidence.called));
+  page.table(libraries_table(run.blas.evidence.executed));
+  page.table(symbols_table(run.blas.evidence.executed));
+  page.table(ladder_table(run.blas.ladder, run.blas.ladder_note));
+
+  if (!run.warnings.empty()) {
+    page.blank();
+    page.paragraph("Warnings", 0, 0, Tone::kTitle);
+    for (const Warning& warning : run.warnings) {
+      page.paragraph(fmt::format("{}: {}", warning.code, warning.text), 2, 4, Tone::kBad);
+    }
+  }
+  return page.take();
+}
+
+}  // namespace hwprof::report

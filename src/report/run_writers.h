@@ -1,0 +1,15 @@
+// Writers of what `hwprof run` found out; none computes, none touches a file.
+#pragma once
+
+#include <string>
+
+#include "src/report/run_record.h"
+#include "src/report/writers.h"
+
+namespace hwprof::report {
+
+std::string run_text(const Run& run, const TextStyle& style);
+std::string run_json(const Run& run);  // hwprof.run/1
+std::string run_markdown(const Run& run);
+
+}  // namespace hwprof::report
