@@ -24,10 +24,11 @@ std::string main_help(std::span<const Command> commands) {
   text += fmt::format(
       "\nWithout COMMAND: {0}.\n\n"
       "  hwprof --pin 0 --events flops,llc-miss   the main job on CPU 0\n"
+      "  hwprof run -- python3 train.py           which BLAS does any program use?\n"
       "  hwprof {0} --help                    its options\n"
       "  hwprof --version\n\n"
       "Exit codes: 0 done, 1 a check says no (--require, doctor), 2 wrong usage or input,\n"
-      "3 could not be measured, 130 interrupted.\n",
+      "3 could not be measured, 130 interrupted; run: that of the command.\n",
       commands.front().name);
   return text;
 }
@@ -47,7 +48,8 @@ tl::unexpected<Error> unknown(std::string_view kind, std::string_view word,
 
 // What CLI11 took for neither an option nor its value.
 Result<void> check_no_extras(const CLI::App& app, std::span<const Command> commands,
-                             const std::string& help) {
+                             const Command& command) {
+  const std::string help = fmt::format("hwprof {} --help", command.name);
   const std::vector<std::string> extras = app.remaining();
   const auto extra =
       std::find_if(extras.begin(), extras.end(), [](const auto& word) { return word != "--"; });
@@ -58,8 +60,12 @@ Result<void> check_no_extras(const CLI::App& app, std::span<const Command> comma
   }
   const bool behind_dashes = extra != extras.begin();
   if (behind_dashes || extra->size() < 2 || extra->front() != '-') {
-    return usage_error(fmt::format("unexpected argument '{}'", *extra),
-                       fmt::format("see {}", help));
+    return usage_error(
+        fmt::format("unexpected argument '{}'", *extra),
+        command.takes_command
+            ? fmt::format("the command stands behind dashes: hwprof {} -- COMMAND ARGS",
+                          command.name)
+            : fmt::format("see {}", help));
   }
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -91,6 +97,11 @@ Result<void> parse_words(CLI::App& app, std::vector<std::string> words, std::str
 
 }  // namespace
 
+std::vector<std::string> words_behind_dashes(const std::vector<std::string>& command_line) {
+  const auto dashes = std::find(command_line.begin(), command_line.end(), "--");
+  return {dashes == command_line.end() ? dashes : dashes + 1, command_line.end()};
+}
+
 Result<Invocation> parse(std::span<const Command> commands, const std::vector<std::string>& args) {
   const std::string first = args.empty() ? std::string() : args.front();
   if (first == "--help" || first == "-h") return Invocation{main_help(commands), {}};
@@ -111,12 +122,13 @@ Result<Invocation> parse(std::span<const Command> commands, const std::vector<st
 
   Invocation invocation;
   const auto words_begin = args.begin() + (named ? 1 : 0);
-  if (auto parsed = parse_words(app, {words_begin, args.end()}, invocation.text); !parsed) {
+  const auto words_end =
+      command->takes_command ? std::find(words_begin, args.end(), "--") : args.end();
+  if (auto parsed = parse_words(app, {words_begin, words_end}, invocation.text); !parsed) {
     return error_of(parsed);
   }
   if (!invocation.text.empty()) return invocation;
-  const std::string help = fmt::format("hwprof {} --help", command->name);
-  if (auto none = check_no_extras(app, commands, help); !none) {
+  if (auto none = check_no_extras(app, commands, *command); !none) {
     return error_of(none);
   }
   std::vector<std::string> command_line = {"hwprof"};

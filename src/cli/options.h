@@ -12,6 +12,7 @@
 #include "src/commands/blas_options.h"
 #include "src/commands/inspect_options.h"
 #include "src/commands/profile_options.h"
+#include "src/commands/run_options.h"
 
 namespace CLI {
 class App;
@@ -26,7 +27,11 @@ struct Command {
   std::string_view name;
   std::string_view help;             // one line
   Action (*declare)(CLI::App& app);  // adds its options to `app`
+  bool takes_command = false;        // what follows `--` is a command of the user's, not parsed
 };
+
+// Of a command that takes one: all behind the first `--`.
+std::vector<std::string> words_behind_dashes(const std::vector<std::string>& command_line);
 
 // The options of a command; the action checks their values, then calls `run`.
 Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOptions&)> run);
@@ -34,6 +39,8 @@ Action declare_events(CLI::App& app, std::function<Result<int>(const EventsOptio
 Action declare_doctor(CLI::App& app, std::function<Result<int>(const DoctorOptions&)> run);
 Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)> run);
 Action declare_peak(CLI::App& app, std::function<Result<int>(const PeakOptions&)> run);
+Action declare_run(CLI::App& app, std::function<Result<int>(const RunOptions&)> run);
+Action declare_attach(CLI::App& app, std::function<Result<int>(const RunOptions&)> run);
 
 struct Invocation {
   std::string text;                  // help or version, to be printed; empty: `run`

@@ -1,0 +1,11 @@
+// `hwprof attach PID`: what `hwprof run` does, for a process that already runs.
+#pragma once
+
+#include "counters/result.h"
+#include "src/commands/run_options.h"
+
+namespace hwprof {
+
+Result<int> run_attach(const RunOptions& options);
+
+}  // namespace hwprof

@@ -1,0 +1,18 @@
+// `hwprof run -- COMMAND`: any program, unchanged, and the proof of which BLAS it used.
+#pragma once
+
+#include "counters/result.h"
+#include "src/commands/run_options.h"
+#include "src/report/run_record.h"
+
+namespace hwprof {
+
+Result<int> run_run(const RunOptions& options);
+
+// Fault::kUsage where the report could not be written: said before anything runs.
+Result<void> check_report_output(const RunOptions& options);
+// To the file or standard error. A file that fails now is a warning, and the report goes to
+// standard error: what was observed is not lost.
+void write_run_report(const report::Run& record, const RunOptions& options);
+
+}  // namespace hwprof

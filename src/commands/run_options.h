@@ -1,0 +1,34 @@
+// What `hwprof run` and `hwprof attach` were asked: plain data, checked by the command line.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/affinity.h"
+
+namespace hwprof {
+
+// What is observed, and with which means. `hwprof blas -- COMMAND` asks the same.
+struct RunRequest {
+  std::vector<std::string> command;      // run unchanged, without a shell
+  std::optional<pid_t> attach;           // or this process, which runs already
+  std::optional<double> attach_seconds;  // until then; absent: until it ends or a signal comes
+  CpuList pin;                           // empty: where hwprof itself may run
+  std::vector<std::string> events;       // empty: the default list
+  std::optional<std::string> user;       // whose rights the command gets
+  bool counters = true, calls = true, samples = true, ladder = true;
+  double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
+};
+
+enum class RunFormat { kText, kJson, kMarkdown };
+
+struct RunOptions {
+  RunRequest request;
+  RunFormat format = RunFormat::kText;
+  std::string output;  // empty: standard error
+};
+
+}  // namespace hwprof
