@@ -1,0 +1,440 @@
+#include "src/observe/uprobes.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+#include "counters/text.h"
+
+namespace hwprof::observe {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kAllRings = 64U << 20U;  // bytes over all CPUs
+constexpr std::size_t kSmallestRing = 256U << 10U, kLargestRing = 4U << 20U;
+// Each thread of a running process needs its own events on each CPU.
+constexpr std::size_t kMostDescriptors = 16384;
+
+std::size_t configured_cpus() {
+  return static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
+}
+
+std::size_t ring_bytes(std::size_t cpus) {
+  return std::bit_floor(std::clamp(kAllRings / cpus, kSmallestRing, kLargestRing));
+}
+
+perf_event_attr attributes(std::size_t ring, bool before_exec) {
+  perf_event_attr attr{};
+  attr.size = sizeof(attr);
+  attr.sample_type = kCallSampleType;
+  attr.sample_id_all = 1;
+  attr.inherit = 1;
+  attr.disabled = before_exec ? 1 : 0;
+  attr.enable_on_exec = attr.disabled;
+  // A wake-up for each record costs the program 30 us a call.
+  attr.watermark = 1;
+  attr.wakeup_watermark = static_cast<std::uint32_t>(ring / 2);
+  return attr;
+}
+
+UniqueFd perf_open(perf_event_attr& attr, pid_t tid, int cpu) {
+  return UniqueFd(
+      static_cast<int>(::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> threads;
+  std::error_code error;
+  for (fs::directory_iterator entry(fmt::format("/proc/{}/task", pid), error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (const auto tid = parse_int(entry->path().filename().string())) threads.push_back(*tid);
+  }
+  return threads;
+}
+
+// What a process had mapped before its records began: "START-END r-xp OFFSET DEV INODE   PATH".
+std::vector<CallRecord> mapped_code(pid_t pid) {
+  std::vector<CallRecord> mapped;
+  const auto text = read_text_file(fmt::format("/proc/{}/maps", pid));
+  for (const std::string_view line : split(text ? std::string_view(*text) : "", '\n')) {
+    const auto path = line.find('/');
+    const auto dash = line.find('-'), blank = line.find(' ');
+    if (path == std::string_view::npos || blank + 13 > line.size() || line[blank + 3] != 'x') {
+      continue;
+    }
+    CallRecord record;
+    record.kind = CallRecord::Kind::kMap;
+    record.pid = record.tid = pid;
+    record.start = parse_unsigned(line.substr(0, dash), 16).value_or(0);
+    record.length =
+        parse_unsigned(line.substr(dash + 1, blank - dash - 1), 16).value_or(0) - record.start;
+    const auto offset = line.substr(blank + 6);
+    record.file_offset = parse_unsigned(offset.substr(0, offset.find(' ')), 16).value_or(0);
+    record.path = line.substr(path);
+    mapped.push_back(std::move(record));
+  }
+  return mapped;
+}
+
+void allow_descriptors(std::size_t count) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
+  limit.rlim_cur = count;
+  limit.rlim_max = std::max<rlim_t>(limit.rlim_max, count);
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // if not, the open fails, and says so
+}
+
+std::string kernel_release() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.release : "";
+}
+
+}  // namespace
+
+std::optional<RoutineFile> open_routine_file(const std::string& path) {
+  // A path in the place of a device or a pipe must not block us, nor do anything else.
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
+  }
+  auto found = read_elf_entries(file.get());
+  if (!found || found->entries.empty()) return std::nullopt;
+  return RoutineFile{path, std::move(file), std::move(found->entries)};
+}
+
+bool return_probes_are_safe(std::string_view release) {
+#if defined(__x86_64__)
+  const auto dot = release.find('.');
+  if (dot == std::string_view::npos) return false;
+  const auto rest = release.substr(dot + 1);
+  const auto major = parse_unsigned(release.substr(0, dot));
+  const auto minor = parse_unsigned(rest.substr(0, rest.find_first_not_of("0123456789")));
+  if (!major || !minor) return false;
+  const std::pair version(*major, *minor);
+  using Version = std::pair<std::uint64_t, std::uint64_t>;
+  return version < Version(6, 11) || version >= Version(6, 14);
+#else
+  return !release.empty();
+#endif
+}
+
+bool timing_costs_too_much(std::uint64_t returns, std::chrono::nanoseconds elapsed) {
+  constexpr double kFree = 10'000, kEachSecond = 5'000;
+  return static_cast<double>(returns) >
+         kFree + kEachSecond * std::chrono::duration<double>(elapsed).count();
+}
+
+Result<Uprobes> Uprobes::open() {
+  auto tracefs = Tracefs::open();
+  if (!tracefs) return error_of(tracefs);
+  std::string group = new_group_name();
+  if (group.empty()) return environment_error(0, "this process cannot be identified in /proc");
+  Uprobes uprobes(std::move(*tracefs), std::move(group));
+  if (!return_probes_are_safe(kernel_release())) {
+    uprobes.timing_ = false;
+    uprobes.tally_.stop_timing();
+    uprobes.notes_.push_back(
+        "The time inside calls is not measured: on this kernel (6.11 to 6.13) return probes would "
+        "kill programs with a seccomp filter.");
+  }
+  return uprobes;
+}
+
+Uprobes::~Uprobes() {
+  for (const Ring& ring : rings_) {
+    ::munmap(ring.memory, ring.bytes + static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+  }
+  remove_events();
+}
+
+Result<void> Uprobes::define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
+                             std::uint32_t id) {
+  const std::string name =
+      fmt::format("{}{}", kEventNames[static_cast<std::size_t>(kind)], generation_);
+  auto defined =
+      tracefs_.write_line(probe_definition(group_, name, kind, file.file.get(), entry, id));
+  if (!defined) return defined;
+  if (std::any_of(events_.begin(), events_.end(),
+                  [&](const Event& event) { return event.name == name; })) {
+    return {};
+  }
+  events_.push_back({name, kind, {}, {}});
+  const auto text = tracefs_.read(fmt::format("events/{}/{}/format", group_, name));
+  const auto format = parse_event_format(text.value_or(""));
+  if (!format) return environment_error(0, "the kernel does not describe its uprobe event");
+  events_.back().format = *format;
+  formats_.push_back(*format);
+  return {};
+}
+
+Result<void> Uprobes::add(const RoutineFile& file) {
+  if (!known_files_.insert(file.path).second) return {};
+  for (const EntryPoint& entry : file.entries) {
+    const std::uint32_t id = tally_.watch({file.path, entry});
+    const EventKind kind = entry.routine.wide ? EventKind::kWideEntry : EventKind::kEntry;
+    if (auto defined = define(kind, file, entry, id); !defined) {
+      defined.error().what += fmt::format(" ({} of {})", entry.symbol, file.path);
+      return defined;
+    }
+    if (timing_ && entry.routine.timed) {
+      if (auto defined = define(EventKind::kReturn, file, entry, id); !defined) return defined;
+    }
+  }
+  return {};
+}
+
+Result<void> Uprobes::open_rings(pid_t tid, bool before_exec) {
+  const std::size_t cpus = configured_cpus();
+  const std::size_t bytes = ring_bytes(cpus);
+  perf_event_attr attr = attributes(bytes, before_exec);
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.mmap = attr.mmap2 = attr.task = attr.comm = attr.comm_exec = 1;
+  const bool first = rings_.empty();
+  for (int cpu = 0; cpu < static_cast<int>(cpus); ++cpu) {
+    UniqueFd fd = perf_open(attr, tid, cpu);
+    if (!fd.valid() && errno == ENODEV) continue;  // a CPU that is offline
+    if (!fd.valid()) {
+      return environment_error(errno, fmt::format("the kernel refuses to watch process {}: {}", tid,
+                                                  std::strerror(errno)));
+    }
+    if (first) {
+      const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+      void* memory = ::mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+      if (memory == MAP_FAILED) {
+        return environment_error(errno,
+                                 fmt::format("no ring buffer for calls: {}", std::strerror(errno)));
+      }
+      rings_.push_back({std::move(fd), memory, bytes, cpu});
+      continue;
+    }
+    for (const Ring& ring : rings_) {
+      if (ring.cpu == cpu && ::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) == 0) {
+        more_side_bands_.push_back(std::move(fd));
+        break;
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> Uprobes::open_event(Event& event, pid_t tid, bool before_exec) {
+  for (const Ring& ring : rings_) {
+    perf_event_attr attr = attributes(ring.bytes, before_exec);
+    attr.type = PERF_TYPE_TRACEPOINT;
+    attr.config = event.format.type;
+    attr.sample_period = 1;
+    UniqueFd fd = perf_open(attr, tid, ring.cpu);
+    if (!fd.valid() && errno == ESRCH) return {};  // the thread has ended
+    if (!fd.valid() || ::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
+      return environment_error(
+          errno, fmt::format("the kernel refuses a uprobe event: {}", std::strerror(errno)));
+    }
+    event.opened.push_back(std::move(fd));
+  }
+  return {};
+}
+
+Result<void> Uprobes::attach(pid_t pid, bool before_exec) {
+  began_ = steady_clock::now();
+  std::vector<pid_t> threads = before_exec ? std::vector{pid} : threads_of(pid);
+  if (threads.empty()) {
+    return environment_error(ESRCH, fmt::format("there is no process {}", pid));
+  }
+  const std::size_t each = configured_cpus() * (events_.size() + 4);
+  if (threads.size() * each > kMostDescriptors) {
+    notes_.push_back(
+        fmt::format("Only the first {} of {} threads are watched, and those that they start: more "
+                    "would take too "
+                    "many descriptors.",
+                    std::max<std::size_t>(1, kMostDescriptors / each), threads.size()));
+    threads.resize(std::max<std::size_t>(1, kMostDescriptors / each));
+  }
+  allow_descriptors(threads.size() * each + 512);
+  if (!before_exec) {
+    for (const CallRecord& record : mapped_code(pid)) {
+      if (auto file = open_routine_file(record.path)) {
+        if (auto added = add(*file); !added) return added;
+      }
+      tally_.add(record);
+    }
+  }
+  for (const pid_t tid : threads) {
+    if (auto opened = open_rings(tid, before_exec); !opened) return opened;
+    for (Event& event : events_) {
+      if (auto opened = open_event(event, tid, before_exec); !opened) return opened;
+    }
+  }
+  attached_ = true;
+  return {};
+}
+
+std::vector<int> Uprobes::descriptors() const {
+  std::vector<int> descriptors;
+  for (const Ring& ring : rings_) descriptors.push_back(ring.fd.get());
+  return descriptors;
+}
+
+void Uprobes::read_ring(const Ring& ring) {
+  auto* page = static_cast<perf_event_mmap_page*>(ring.memory);
+  const auto* data = static_cast<const std::byte*>(ring.memory) + page->data_offset;
+  const std::uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+  std::uint64_t tail = page->data_tail;
+  while (tail < head) {
+    const std::size_t at = tail & (ring.bytes - 1);  // records are aligned to 8: a header is whole
+    perf_event_header header;
+    std::memcpy(&header, data + at, sizeof(header));
+    if (header.size < sizeof(header)) break;
+    std::span<const std::byte> bytes(data + at, header.size);
+    if (at + header.size > ring.bytes) {
+      record_.assign(data + at, data + ring.bytes);
+      record_.insert(record_.end(), data, data + (at + header.size - ring.bytes));
+      bytes = record_;
+    }
+    if (auto record = decode_call_record(bytes, formats_)) {
+      note_side_band(*record);
+      if (record->kind == CallRecord::Kind::kEnter) ++entered_;
+      newest_ns_ = std::max(newest_ns_, record->time_ns);
+      pending_.push_back(std::move(*record));
+    }
+    tail += header.size;
+  }
+  __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+// What cannot wait until the records are in order.
+void Uprobes::note_side_band(const CallRecord& record) {
+  if (record.kind == CallRecord::Kind::kFork && record.pid != record.parent) {
+    for (auto& [path, late] : late_files_) {
+      if (late.covered.contains(record.parent)) late.covered.insert(record.pid);
+    }
+  }
+  if (record.kind != CallRecord::Kind::kMap || !record.path.starts_with('/')) return;
+  const auto late = late_files_.find(record.path);
+  if (late != late_files_.end() ? !late->second.covered.contains(record.pid)
+                                : !known_files_.contains(record.path)) {
+    newly_mapped_.emplace_back(record.pid, record.path);
+  }
+}
+
+// Probes for files that nobody could foresee. Calls made before are lost, and that is said.
+void Uprobes::watch_late_files() {
+  for (const auto& [pid, path] : std::exchange(newly_mapped_, {})) {
+    auto late = late_files_.find(path);
+    if (late == late_files_.end()) {
+      if (known_files_.contains(path)) continue;
+      const auto file = open_routine_file(path);
+      if (!file) {
+        known_files_.insert(path);
+        continue;
+      }
+      ++generation_;
+      const std::size_t first = events_.size();
+      if (auto added = add(*file); !added) {
+        notes_.push_back(fmt::format("Calls into {} are not seen: {}.", path, added.error().what));
+        continue;
+      }
+      late = late_files_.insert({path, {first, events_.size(), {}}}).first;
+      notes_.push_back(fmt::format(
+          "The first calls into {} may be missing: it was loaded before it could be watched.",
+          path));
+    }
+    if (!late->second.covered.insert(pid).second) continue;
+    for (const pid_t tid : threads_of(pid)) {
+      for (std::size_t i = late->second.first_event; i < late->second.last_event; ++i) {
+        if (!timing_ && events_[i].kind == EventKind::kReturn) continue;
+        if (auto opened = open_event(events_[i], tid, false); !opened) {
+          notes_.push_back(
+              fmt::format("Some calls into {} are not seen: {}.", path, opened.error().what));
+        }
+      }
+    }
+  }
+}
+
+// A record of one CPU may arrive after a later one of another: what is as old as the newest of the
+// round before is complete.
+void Uprobes::settle(bool all) {
+  const std::uint64_t until = all ? UINT64_MAX : settled_ns_;
+  std::stable_sort(pending_.begin(), pending_.end(),
+                   [](const CallRecord& a, const CallRecord& b) { return a.time_ns < b.time_ns; });
+  auto settled = pending_.begin();
+  for (; settled != pending_.end() && settled->time_ns <= until; ++settled) tally_.add(*settled);
+  pending_.erase(pending_.begin(), settled);
+  settled_ns_ = newest_ns_;
+}
+
+void Uprobes::drain() {
+  for (const Ring& ring : rings_) read_ring(ring);
+  watch_late_files();
+  settle(false);
+  if (timing_ && timing_costs_too_much(tally_.returns(), steady_clock::now() - began_)) {
+    stop_timing();
+  }
+}
+
+void Uprobes::stop_timing() {
+  timing_ = false;
+  for (Event& event : events_) {
+    if (event.kind == EventKind::kReturn) event.opened.clear();
+  }
+  settle(true);
+  tally_.stop_timing();
+  notes_.push_back(
+      "The time inside calls is not known: there were so many short ones that to time them would "
+      "have slowed the program.");
+}
+
+void Uprobes::remove_events() {
+  for (Event& event : events_) {
+    event.opened.clear();  // an event in use is not removed
+    const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", group_, event.name));
+    if (!removed) {
+      notes_.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", group_, event.name,
+                                   removed.error().what));
+    }
+  }
+  events_.clear();
+}
+
+// Of all entries, in all processes, whether they were recorded or not.
+std::uint64_t Uprobes::hits() const {
+  std::uint64_t sum = 0;
+  for (const Event& event : events_) {
+    if (event.kind == EventKind::kReturn) continue;
+    for (const UniqueFd& fd : event.opened) {
+      std::uint64_t count = 0;
+      if (::read(fd.get(), &count, sizeof(count)) == sizeof(count)) sum += count;
+    }
+  }
+  return sum;
+}
+
+std::vector<report::CallSite> Uprobes::finish() {
+  // A process that lives on (attach) goes on calling: counted first, read second.
+  const std::uint64_t counted = hits();
+  if (attached_) drain();
+  lost_ = counted > entered_ ? counted - entered_ : 0;
+  settle(true);
+  remove_events();
+  return tally_.sites();
+}
+
+}  // namespace hwprof::observe

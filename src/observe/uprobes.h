@@ -1,0 +1,121 @@
+// Uprobes on the BLAS routines of a process and all that it starts, for root: counts every call,
+// from whichever library, with its shape and its time, through perf ring buffers.
+//
+// Never the uprobe PMU with inherit: the kernel then reads a user pointer of ours in the observed
+// program's address space, and its fork() fails with EFAULT. Probes are defined in tracefs, and
+// opened as tracepoints.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "counters/result.h"
+#include "counters/unique_fd.h"
+#include "src/observe/call_records.h"
+#include "src/observe/call_tally.h"
+#include "src/observe/tracefs.h"
+
+namespace hwprof::observe {
+
+// A file with routines, open since they were read, so that it is this file that gets probed.
+struct RoutineFile {
+  std::string path;
+  UniqueFd file;
+  std::vector<EntryPoint> entries;
+};
+// Absent when the file cannot be opened, is not regular, or holds no routine.
+std::optional<RoutineFile> open_routine_file(const std::string& path);
+
+// Whether a return probe is safe on this kernel. Since 6.11 they enter the kernel of x86-64 by a
+// system call, which a seccomp filter that does not know it answers with a kill; 6.14 lets it pass.
+// Whether a program will install such a filter cannot be known before.
+bool return_probes_are_safe(std::string_view kernel_release);
+
+// A return costs the program about 2 us: a few thousand a second (1 %) are nothing, and tell the
+// rate of every product that is long enough to have one. A program that makes more, small ones, is
+// spared.
+bool timing_costs_too_much(std::uint64_t returns, std::chrono::nanoseconds elapsed);
+
+class Uprobes {
+ public:
+  static Result<Uprobes> open();
+  ~Uprobes();
+  Uprobes(Uprobes&&) = default;
+  Uprobes& operator=(Uprobes&&) = delete;
+
+  // Before attach(): defines the probes.
+  Result<void> add(const RoutineFile& file);
+  // The threads of a running process, or one process that waits for its exec.
+  Result<void> attach(pid_t pid, bool before_exec);
+  [[nodiscard]] std::vector<int> descriptors() const;
+  void drain();
+  // Stops everything, and takes every probe out of the system.
+  std::vector<report::CallSite> finish();
+
+  // Calls that the kernel counted, but had no room to record. Known after finish(). Its own records
+  // of lost ones are not enough: of those lost at the end, none tells.
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Event {
+    std::string name;
+    EventKind kind;
+    EventFormat format;
+    std::vector<UniqueFd> opened;
+  };
+  struct Ring {
+    UniqueFd fd;
+    void* memory = nullptr;
+    std::size_t bytes = 0;  // of the data
+    int cpu = 0;
+  };
+
+  Uprobes(Tracefs tracefs, std::string group)
+      : tracefs_(std::move(tracefs)), group_(std::move(group)) {}
+  Result<void> define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
+                      std::uint32_t id);
+  Result<void> open_rings(pid_t tid, bool before_exec);
+  Result<void> open_event(Event& event, pid_t tid, bool before_exec);
+  void read_ring(const Ring& ring);
+  void settle(bool all);
+  void note_side_band(const CallRecord& record);
+  void watch_late_files();
+  void stop_timing();
+  [[nodiscard]] std::uint64_t hits() const;
+  void remove_events();
+
+  Tracefs tracefs_;
+  std::string group_;
+  int generation_ = 0;  // of the events: those that are open take no further probes
+  bool timing_ = true;
+  bool attached_ = false;
+  std::vector<Event> events_;
+  std::vector<EventFormat> formats_;
+  std::vector<Ring> rings_;
+  std::vector<UniqueFd> more_side_bands_;
+  std::vector<std::byte> record_;  // one that wraps around the end of a ring
+  CallTally tally_;
+  std::vector<CallRecord> pending_;  // not yet safe to put in order
+  std::uint64_t newest_ns_ = 0, settled_ns_ = 0;
+  std::uint64_t entered_ = 0, lost_ = 0;
+  // Files that were mapped before they could be probed, and the processes in which they are now.
+  struct LateFile {
+    std::size_t first_event = 0, last_event = 0;
+    std::set<pid_t> covered;
+  };
+  std::set<std::string> known_files_;
+  std::map<std::string, LateFile> late_files_;
+  std::vector<std::pair<pid_t, std::string>> newly_mapped_;
+  std::vector<std::string> notes_;
+  std::chrono::steady_clock::time_point began_;
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,174 @@
+// Calls within calls, lost returns, and what becomes of them in the report. No kernel needed.
+#include "src/observe/call_tally.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "src/observe/uprobes.h"
+
+namespace hwprof::observe {
+namespace {
+
+using Kind = CallRecord::Kind;
+constexpr std::uint64_t kProgram = 0x400000, kLibrary = 0x7f0000000000;
+
+class Tally : public ::testing::Test {
+ protected:
+  Tally() {
+    Routine routine;
+    find_routine("cblas_sgemm", routine);
+    outer_ = tally_.watch({"/lib/front.so", {"cblas_sgemm", 0x1000, 0x100, routine}});
+    find_routine("sgemm_", routine);
+    inner_ = tally_.watch({"/lib/back.so", {"sgemm_", 0x2000, 0x100, routine}});
+    map("/bin/program", kProgram);
+    map("/lib/front.so", kLibrary);
+  }
+  void map(const char* path, std::uint64_t start) {
+    CallRecord record;
+    record.kind = Kind::kMap;
+    record.pid = record.tid = 1;
+    record.start = start;
+    record.length = 0x10000;
+    record.path = path;
+    tally_.add(record);
+  }
+  void enter(std::uint32_t id, std::uint64_t return_address, std::uint64_t stack_pointer) {
+    CallRecord record;
+    record.time_ns = ++clock_;
+    record.pid = record.tid = 1;
+    record.id = id;
+    record.return_address = return_address;
+    record.stack_pointer = stack_pointer;
+    record.m = record.n = record.k = 2;
+    tally_.add(record);
+  }
+  void leave(std::uint32_t id) {
+    CallRecord record;
+    record.kind = Kind::kLeave;
+    record.time_ns = clock_ += 10;
+    record.pid = record.tid = 1;
+    record.id = id;
+    tally_.add(record);
+  }
+
+  CallTally tally_;
+  std::uint32_t outer_ = 0, inner_ = 0;
+  std::uint64_t clock_ = 0;
+};
+
+TEST_F(Tally, OfACallWithinACallIsTheOuterOneServedByTheInnerLibrary) {
+  for (int i = 0; i < 3; ++i) {
+    enter(outer_, kProgram + 5, 0x9000);
+    enter(inner_, kLibrary + 0x1010, 0x8000);
+    leave(inner_);
+    leave(outer_);
+  }
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].symbol, "cblas_sgemm");
+  EXPECT_EQ(sites[0].library, "/lib/back.so");
+  EXPECT_EQ(sites[0].caller, "/bin/program");
+  EXPECT_EQ(sites[0].count, 3U);
+  EXPECT_EQ(sites[0].flops, 3 * 16.0);
+  EXPECT_EQ(sites[0].time_ns, 3 * 21.0);
+}
+
+TEST_F(Tally, KnowsACallWithinACallWithoutReturns) {
+  tally_.stop_timing();
+  enter(outer_, kProgram + 5, 0x9000);
+  enter(inner_, kLibrary + 0x1100, 0x8000);  // called by the last instruction of the outer one
+  enter(inner_, kProgram + 9, 0x8000);       // deeper than the first, but not from it
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 2U);
+  EXPECT_EQ(sites[0].count, 1U);
+  EXPECT_EQ(sites[1].count, 1U);
+  EXPECT_FALSE(sites[0].time_ns);
+}
+
+TEST_F(Tally, KnowsAJumpIntoTheInnerCall) {
+  tally_.stop_timing();
+  enter(outer_, kProgram + 5, 0x9000);
+  enter(inner_, kProgram + 5, 0x9000);
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].symbol, "cblas_sgemm");
+}
+
+TEST_F(Tally, CountsCallsWhoseReturnsWereLost) {
+  for (int i = 0; i < 5; ++i) enter(inner_, kProgram + 5, 0x9000);
+  leave(inner_);
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].count, 5U);
+  EXPECT_FALSE(sites[0].time_ns) << "only one of them has a time";
+}
+
+TEST(ShapesOfASite, ThatFindNoRoomAreCounted) {
+  ShapeCounts shapes;
+  for (std::uint64_t m = 1; m <= kMostShapes + 10; ++m) shapes.add(m, 1, 1);
+  report::CallSite site;
+  Routine routine;
+  ASSERT_TRUE(find_routine("dgemm_", routine));
+  shapes.write(routine, site);
+  EXPECT_EQ(site.count, kMostShapes + 10);
+  EXPECT_EQ(site.shapes.size(), kMostShapes);
+  EXPECT_EQ(site.calls_of_other_shapes, 10U);
+  EXPECT_EQ(site.shapes[0].m, kMostShapes) << "most FLOP first";
+  EXPECT_EQ(site.flops, static_cast<double>((kMostShapes + 10) * (kMostShapes + 11)));
+}
+
+TEST(Routines, AreKnownByAllTheirNames) {
+  Routine routine;
+  for (const char* name : {"sgemm_", "dgemm_64_", "cgemm64_", "scipy_zgemm_64_", "sbgemm_"}) {
+    ASSERT_TRUE(find_routine(name, routine)) << name;
+    EXPECT_TRUE(routine.by_reference);
+    EXPECT_EQ(routine.m, 2) << name;
+  }
+  for (const char* name : {"cblas_sgemm", "cblas_dgemm64_", "scipy_cblas_zgemm3m_64"}) {
+    ASSERT_TRUE(find_routine(name, routine)) << name;
+    EXPECT_FALSE(routine.by_reference);
+    EXPECT_EQ(routine.m, 3) << name;
+  }
+  ASSERT_TRUE(find_routine("dgemm_64_", routine));
+  EXPECT_TRUE(routine.wide);
+  ASSERT_TRUE(find_routine("dnnl_primitive_execute", routine));
+  EXPECT_FALSE(routine.blas);
+  for (const char* name : {"", "s", "sgemm", "sgemm__", "xgemm_", "sgemm_kernel", "cblas_",
+                           "sger_x", "cblas_sgemm_", "igemm_", "sgeru_"}) {
+    EXPECT_FALSE(find_routine(name, routine)) << name;
+  }
+}
+
+TEST(ReturnProbes, AreLeftOutWhereTheyKill) {
+#if defined(__x86_64__)
+  EXPECT_TRUE(return_probes_are_safe("6.1.0-13-amd64"));
+  EXPECT_TRUE(return_probes_are_safe("6.10.9"));
+  EXPECT_FALSE(return_probes_are_safe("6.11.0"));
+  EXPECT_FALSE(return_probes_are_safe("6.13.7-1"));
+  EXPECT_TRUE(return_probes_are_safe("6.14"));
+  EXPECT_TRUE(return_probes_are_safe("6.18.44-fc"));
+  EXPECT_FALSE(return_probes_are_safe("linux"));
+#endif
+}
+
+TEST(ReturnProbes, AreGivenUpWhereCallsAreMany) {
+  using namespace std::chrono_literals;
+  EXPECT_FALSE(timing_costs_too_much(10'000, 0s));
+  EXPECT_TRUE(timing_costs_too_much(20'000, 1s));
+  EXPECT_FALSE(timing_costs_too_much(20'000, 10s));
+}
+
+TEST(DeadProbes, AreThoseOfThisProgramWhoseProcessIsGone) {
+  const std::string own = new_group_name();
+  ASSERT_FALSE(own.empty());
+  std::string dead = own;  // our own number, but started at another time
+  const auto started = dead.find('_', sizeof("hwprof_") - 1) + 1;
+  dead.insert(started, "9");
+  const std::string list = "p:" + own + "/entry0 /a:0x1\nr:" + dead + "/leave0 /a:0x1\nr:" + dead +
+                           "/leave0 /b:0x1\np:hwprof_x/y /a:0x1\np:probe_libc/malloc /a:0x1\n";
+  EXPECT_EQ(dead_events(list), std::vector<std::string>{dead + "/leave0"});
+}
+
+}  // namespace
+}  // namespace hwprof::observe

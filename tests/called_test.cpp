@@ -1,0 +1,373 @@
+// The real thing, on real libraries: programs that make a known number of BLAS calls, watched by
+// uprobes (skipped without root) and by LD_AUDIT.
+#include "src/blas/called.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "counters/text.h"
+#include "counters/unique_fd.h"
+#include "src/observe/tracefs.h"
+
+namespace hwprof::blas {
+namespace {
+
+using ::testing::Contains;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Watched {
+  report::Called called;
+  int status = 0;  // as waitpid() gives it
+};
+
+struct Runner {
+  CallWatchOptions options;
+  uid_t user = 0;  // other than 0: the command runs as this user
+
+  // As hwprof runs a command: it waits for the observers before its exec.
+  Watched run() {
+    CallWatch watch = CallWatch::prepare(options);
+    int gate[2];
+    EXPECT_EQ(::pipe2(gate, O_CLOEXEC), 0);
+    const pid_t child = ::fork();
+    if (child == 0) exec(gate[0], watch.environment());
+    ::close(gate[0]);
+    watch.attach(child);
+    EXPECT_EQ(::write(gate[1], "x", 1), 1);
+    ::close(gate[1]);
+    Watched result;
+    while (::waitpid(child, &result.status, WNOHANG) == 0) {
+      std::vector<pollfd> polled;
+      for (const int fd : watch.descriptors()) polled.push_back({fd, POLLIN, 0});
+      ::poll(polled.data(), polled.size(), 10);
+      watch.drain();
+    }
+    result.called = watch.finish();
+    return result;
+  }
+
+ private:
+  [[noreturn]] void exec(int gate, const std::vector<std::string>& environment) const {
+    char go;
+    if (::read(gate, &go, 1) != 1) ::_exit(99);
+    for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
+    if (user != 0 && ::setuid(user) != 0) ::_exit(98);
+    std::vector<char*> arguments;
+    for (const std::string& word : options.command) {
+      arguments.push_back(const_cast<char*>(word.c_str()));
+    }
+    arguments.push_back(nullptr);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+};
+
+enum class Way { kUprobes, kAudit };
+
+Watched watch(Way way, std::vector<std::string> command) {
+  Runner runner{{std::move(command), {}, way == Way::kUprobes, way == Way::kAudit}, 0};
+  return runner.run();
+}
+
+std::vector<report::CallSite> of_symbol(const report::Called& called, const std::string& symbol) {
+  std::vector<report::CallSite> sites;
+  for (const report::CallSite& site : called.calls) {
+    if (site.symbol == symbol) sites.push_back(site);
+  }
+  return sites;
+}
+
+std::string canonical(const std::string& path) { return std::filesystem::canonical(path); }
+
+std::uint64_t all_calls(const report::Called& called) {
+  std::uint64_t count = 0;
+  for (const report::CallSite& site : called.calls) count += site.count;
+  return count;
+}
+
+class Called : public ::testing::TestWithParam<Way> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Way::kUprobes && !observe::Tracefs::open()) {
+      GTEST_SKIP() << observe::Tracefs::open().error().what;
+    }
+  }
+  [[nodiscard]] bool by_uprobes() const { return GetParam() == Way::kUprobes; }
+  Watched watch(std::vector<std::string> command) {
+    return blas::watch(GetParam(), std::move(command));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, Called, ::testing::Values(Way::kUprobes, Way::kAudit),
+                         [](const auto& info) {
+                           return info.param == Way::kUprobes ? "Uprobes" : "Audit";
+                         });
+
+TEST_P(Called, CountsEveryCallWithItsShape) {
+  const auto [called, status] = watch({CALLER, "fortran"});
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(called.how, by_uprobes() ? "uprobe" : "audit") << called.reason;
+  EXPECT_EQ(called.lost, 0U);
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  EXPECT_EQ(sgemm[0].count, 107U);
+  EXPECT_EQ(sgemm[0].caller, canonical(CALLER));
+  EXPECT_THAT(sgemm[0].library, HasSubstr("blas"));
+  ASSERT_EQ(sgemm[0].shapes.size(), 2U);
+  EXPECT_EQ(sgemm[0].shapes[0].m, 20U);
+  EXPECT_EQ(sgemm[0].shapes[0].n, 30U);
+  EXPECT_EQ(sgemm[0].shapes[0].k, 40U);
+  EXPECT_EQ(sgemm[0].shapes[0].count, 7U);
+  EXPECT_EQ(sgemm[0].shapes[1].m, 2U);
+  EXPECT_EQ(sgemm[0].shapes[1].count, 100U);
+  EXPECT_EQ(sgemm[0].calls_of_other_shapes, 0U);
+  EXPECT_EQ(sgemm[0].flops, 2.0 * (7 * 20 * 30 * 40 + 100 * 2 * 3 * 4));
+
+  const auto dgemv = of_symbol(called, "dgemv_");
+  ASSERT_EQ(dgemv.size(), 1U);
+  EXPECT_EQ(dgemv[0].count, 11U);
+  EXPECT_EQ(dgemv[0].shapes.at(0).m, 5U);
+  EXPECT_EQ(dgemv[0].shapes.at(0).n, 1U);
+  EXPECT_EQ(dgemv[0].shapes.at(0).k, 6U);
+
+  const auto zgemm = of_symbol(called, "zgemm_");
+  ASSERT_EQ(zgemm.size(), 1U);
+  EXPECT_EQ(zgemm[0].flops, 8.0 * 3 * 2 * 2 * 2);
+
+  const auto strsm = of_symbol(called, "strsm_");
+  ASSERT_EQ(strsm.size(), 1U);
+  EXPECT_EQ(strsm[0].count, 4U);
+  EXPECT_FALSE(strsm[0].flops);
+  EXPECT_TRUE(strsm[0].shapes.empty());
+}
+
+TEST_P(Called, KnowsTheTimeInsideOrSaysWhyNot) {
+  const auto [called, status] = watch({CALLER, "fortran"});
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  if (sgemm[0].time_ns) {
+    EXPECT_TRUE(by_uprobes());
+    EXPECT_GT(*sgemm[0].time_ns, 0);
+  } else {
+    EXPECT_THAT(called.blind_to, Contains(HasSubstr("time inside calls")));
+  }
+}
+
+TEST_P(Called, CountsACallThatPassesTwoRoutinesOnce) {
+  const auto [called, status] = watch({CALLER, "cblas"});
+  EXPECT_EQ(status, 0);
+  const auto outer = of_symbol(called, "cblas_sgemm");
+  ASSERT_EQ(outer.size(), 1U);
+  EXPECT_EQ(outer[0].count, 13U);
+  EXPECT_EQ(outer[0].shapes.at(0).m, 3U);
+  EXPECT_EQ(outer[0].shapes.at(0).n, 4U);
+  EXPECT_EQ(outer[0].shapes.at(0).k, 5U);
+  EXPECT_TRUE(of_symbol(called, "sgemm_").empty());
+}
+
+TEST_P(Called, SeesALibraryThatIsOpenedLater) {
+  const auto [called, status] = watch({CALLER, "dlopen"});
+  EXPECT_EQ(status, 0);
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  EXPECT_EQ(sgemm[0].count, 17U);
+  EXPECT_EQ(sgemm[0].caller, canonical(CALLER));
+}
+
+// The uprobe PMU with inherit makes fork() and clone() in the program fail.
+TEST_P(Called, LetsTheProgramForkStartThreadsAndExec) {
+  const auto [called, status] = watch({CALLER, "fork"});
+  EXPECT_EQ(status, 0);
+  std::uint64_t count = 0;
+  for (const auto& site : of_symbol(called, "sgemm_")) count += site.count;
+  // 1 itself, 2 in a child, 3 in a thread, 107 in a child that runs this program again.
+  EXPECT_EQ(count, 113U);
+}
+
+TEST_P(Called, IsNotNoticed) {
+  const auto [called, status] = watch({CALLER, "transparent"});
+  EXPECT_EQ(status, 0);
+  EXPECT_GE(all_calls(called), 1U);
+}
+
+TEST_P(Called, SurvivesASeccompFilter) {
+  const auto [called, status] = watch({CALLER, "seccomp"});
+  EXPECT_EQ(status, 0);
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  EXPECT_EQ(sgemm[0].count, 19U);
+}
+
+TEST_P(Called, FollowsAScriptToItsInterpreter) {
+  const auto [called, status] = watch({"/bin/sh", "-c", std::string("exec ") + CALLER + " cblas"});
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(of_symbol(called, "cblas_sgemm").size(), 1U);
+  EXPECT_EQ(of_symbol(called, "cblas_sgemm")[0].count, 13U);
+}
+
+TEST_P(Called, CountsTheProductsOfNumpy) {
+  if (std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0) {
+    GTEST_SKIP() << "/usr/bin/python3 has no numpy";
+  }
+  const auto [called, status] = watch({"/usr/bin/python3", "-c", R"(
+import numpy as np
+a = np.ones((100, 90), np.float32); b = np.ones((90, 80), np.float32)
+for _ in range(100): a @ b
+d = np.ones((64, 64)); e = np.ones((64, 32))
+for _ in range(7): d @ e
+z = np.ones((16, 16), np.complex64)
+for _ in range(11): z @ (z + 1)
+w = np.ones((16, 16), np.complex128)
+for _ in range(13): w @ (w + 1)
+)"});
+  EXPECT_EQ(status, 0);
+  const std::vector<std::pair<std::string, std::uint64_t>> expected = {
+      {"cblas_sgemm", 100}, {"cblas_dgemm", 7}, {"cblas_cgemm", 11}, {"cblas_zgemm", 13}};
+  for (const auto& [symbol, count] : expected) {
+    const auto sites = of_symbol(called, symbol);
+    ASSERT_EQ(sites.size(), 1U) << symbol;
+    EXPECT_EQ(sites[0].count, count) << symbol;
+    EXPECT_THAT(sites[0].caller, HasSubstr("numpy"));
+  }
+}
+
+TEST_P(Called, OfAProgramWithoutBlasIsNothing) {
+  const auto [called, status] = watch({"/bin/true"});
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(called.how, by_uprobes() ? "uprobe" : "audit") << called.reason;
+  EXPECT_TRUE(called.calls.empty());
+}
+
+TEST(CalledUprobes, LeaveNothingBehind) {
+  const auto tracefs = observe::Tracefs::open();
+  if (!tracefs) GTEST_SKIP() << tracefs.error().what;
+  blas::watch(Way::kUprobes, {CALLER, "fortran"});
+  EXPECT_THAT(tracefs->read("uprobe_events").value_or(""),
+              Not(HasSubstr("hwprof_" + std::to_string(::getpid()) + "_")));
+}
+
+TEST(CalledUprobes, OfAKilledSessionAreRemovedByTheNextAndOnlyTheirs) {
+  const auto tracefs = observe::Tracefs::open();
+  if (!tracefs) GTEST_SKIP() << tracefs.error().what;
+  int ready[2];
+  ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
+  const pid_t session = ::fork();
+  if (session == 0) {
+    CallWatch watch = CallWatch::prepare({{CALLER, "fortran"}, {}, true, false});
+    if (::write(ready[1], "x", 1) == 1) ::pause();
+    ::_exit(0);
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const std::string theirs = "hwprof_" + std::to_string(session) + "_";
+  remove_leftovers();  // they live
+  EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), HasSubstr(theirs));
+  ::kill(session, SIGKILL);
+  ::waitpid(session, nullptr, 0);
+  EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), HasSubstr(theirs));
+  const UniqueFd program(::open(CALLER, O_RDONLY | O_CLOEXEC));
+  const std::string others = "hwprofcalledtest" + std::to_string(::getpid());
+  ASSERT_TRUE(tracefs->write_line("p:" + others + "/x " + CALLER + ":0x1000"));
+  remove_leftovers();
+  EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), Not(HasSubstr(theirs)));
+  EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), HasSubstr(others));
+  ASSERT_TRUE(tracefs->write_line("-:" + others + "/x"));
+}
+
+TEST(CalledAudit, WorksForAnOrdinaryUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "the other tests run as one already";
+  const pid_t user = ::fork();
+  ASSERT_GE(user, 0);
+  if (user == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(2);
+    // As after an exec: a process that has changed its user is closed to it until then.
+    ::prctl(PR_SET_DUMPABLE, 1);
+    // Folders on the way to a build may be closed to others.
+    if (::access(CALLER, X_OK) != 0) ::_exit(77);
+    Runner runner{{{CALLER, "fortran"}, {}, true, true}, 0};
+    const auto [called, status] = runner.run();
+    const auto sgemm = of_symbol(called, "sgemm_");
+    const bool good = called.how == "audit" && status == 0 && sgemm.size() == 1 &&
+                      sgemm[0].count == 107 && called.reason.find("uprobes") != std::string::npos;
+    if (!good) ::fprintf(stderr, "%s %s\n", called.how.c_str(), called.reason.c_str());
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(user, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "nobody may not run " CALLER;
+  EXPECT_EQ(status, 0);
+}
+
+TEST(CalledAudit, SaysThatAStaticProgramIsNotSeen) {
+  const auto [called, status] = blas::watch(Way::kAudit, {STATIC_CALLER});
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(called.how, "none");
+  EXPECT_THAT(called.reason, HasSubstr("is static"));
+}
+
+TEST(CalledUprobes, SeeAStaticProgramThatHasSymbols) {
+  if (!observe::Tracefs::open()) GTEST_SKIP() << observe::Tracefs::open().error().what;
+  const auto [called, status] = blas::watch(Way::kUprobes, {STATIC_CALLER});
+  EXPECT_EQ(status, 0);
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  EXPECT_EQ(sgemm[0].count, 5U);
+  EXPECT_EQ(sgemm[0].library, canonical(STATIC_CALLER));
+}
+
+TEST(CalledUprobes, SeeAProgramThatAlreadyRuns) {
+  if (!observe::Tracefs::open()) GTEST_SKIP() << observe::Tracefs::open().error().what;
+  int gate[2], ready[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(gate[0], 0);
+    ::dup2(ready[1], 1);
+    ::execl(CALLER, CALLER, "wait", nullptr);
+    ::_exit(127);
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  CallWatch watch = CallWatch::prepare({{}, child, true, true});
+  watch.attach(child);
+  ASSERT_EQ(::write(gate[1], "x", 1), 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  const report::Called called = watch.finish();
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U) << called.reason;
+  EXPECT_EQ(sgemm[0].count, 23U);
+  EXPECT_EQ(sgemm[0].caller, canonical(CALLER));
+  for (const int fd : {gate[0], gate[1], ready[0], ready[1]}) ::close(fd);
+}
+
+TEST(CalledUprobes, SpareAProgramWithManyShortCallsTheTiming) {
+  if (!observe::Tracefs::open()) GTEST_SKIP() << observe::Tracefs::open().error().what;
+  const auto [called, status] = blas::watch(Way::kUprobes, {CALLER, "tiny", "100000"});
+  EXPECT_EQ(status, 0);
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  // A machine that is too busy to drain the rings loses records, and says how many.
+  EXPECT_EQ(sgemm[0].count + called.lost, 100'000U);
+  if (!sgemm[0].time_ns && called.lost == 0) {
+    EXPECT_THAT(called.blind_to, Contains(HasSubstr("time inside calls")));
+  }
+}
+
+}  // namespace
+}  // namespace hwprof::blas
