@@ -56,6 +56,7 @@ TEST(MappedFile, TellsABlasFromOtherFiles) {
   EXPECT_EQ(file->provider, "openblas");
   EXPECT_EQ(file->version, "0.3.99");
   EXPECT_TRUE(file->serves_blas);
+  EXPECT_FALSE(file->hands_on);
   EXPECT_EQ(file->core_tables.size(), 2U);  // gotoblas_init is a function
   EXPECT_FALSE(inspect_mapped_file("/proc/self/exe", false));
   EXPECT_FALSE(inspect_mapped_file("/etc/passwd", true));

@@ -220,7 +220,7 @@ const MappedFile* LiveWatch::inspect(pid_t pid, const FileMapping& mapping, bool
 void LiveWatch::read_cores(pid_t pid, Process& process) {
   for (auto& [path, library] : process.libraries) {
     const auto bias = load_bias(*library.file, library.mapping);
-    if (!bias) continue;
+    if (!bias || library.file->hands_on) continue;
     int error = 0;
     CoreInMemory core = core_in_memory(*library.file, path, *bias, memory_of(pid, error),
                                        fmt::format("process {}", pid));

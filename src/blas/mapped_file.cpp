@@ -80,8 +80,11 @@ struct Seen {
 
 void take_symbols(const ElfFile& elf, GElf_Word type, MappedFile& file, Seen& seen) {
   elf.each_symbol(type, [&](const ElfSymbol& symbol) {
-    if (!symbol.defined) return;
     const std::string_view name(symbol.name);
+    if (!symbol.defined) {
+      if (looks_interesting(name) && plain_symbol(name) == "gotoblas") file.hands_on = true;
+      return;
+    }
     for (const Part& part : kParts) {
       if (seen.part == nullptr && name.starts_with(part.symbol_prefix)) seen.part = part.provider;
     }

@@ -16,6 +16,8 @@ namespace hwprof::blas {
 struct MappedFile {
   std::string provider;      // as report::LoadedLibrary has it
   bool serves_blas = false;  // has an sgemm_ of its own
+  // Its kernels are in a library below it, which has the choice: Debian's libblas.so.3 of OpenBLAS.
+  bool hands_on = false;
   std::string soname, build_id;
   std::string version;  // that its constants name; "" when they name none
   // Addresses in the file of what core_in_memory() reads, by the name without prefix and suffix of

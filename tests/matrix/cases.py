@@ -125,9 +125,9 @@ def other_library_cases(cpu, programs):
                    [programs.blis])
     if {"avx2", "fma"} <= cpu.flags:
         yield Case("BLIS, haswell", blis, cpu.verdict_of("256"), "blis", {"haswell"}, "256", True,
-                   [programs.blis], {"BLIS_ARCH_TYPE": "2"})
+                   [programs.blis], {"BLIS_ARCH_TYPE": "3"})
     yield Case("BLIS, penryn", blis, cpu.verdict_of("128"), "blis", {"penryn"}, "128", False,
-               [programs.blis], {"BLIS_ARCH_TYPE": "4"})
+               [programs.blis], {"BLIS_ARCH_TYPE": "5"})
     yield Case("ATLAS", gemm, cpu.verdict_of("128"), "atlas", {None}, "128", False,
                [programs.atlas, programs.atlas.parent])
     yield Case("reference", gemm, cpu.verdict_of("scalar"), "reference", {None}, None, None,
