@@ -1,0 +1,51 @@
+"""`hwprof blas`: the line for other programs, the ranking, and what is refused."""
+
+import json
+import os
+import re
+import time
+import unittest
+
+import harness
+from harness import CliTest, environment, hwprof
+
+LINE = re.compile(r"verdict=(\S+) provider=(\S+) core=(\S+) gflops=(\S+) peak_fraction=(\S+)$")
+EXIT_CODES = {"optimal": 0, "suboptimal": 1, "unoptimised": 1, "inconclusive": 3}
+
+
+class Blas(CliTest):
+    def test_the_first_line_and_the_exit_code_agree(self):
+        done = hwprof("blas", "--quick")
+        line = LINE.match(done.stdout.split("\n")[0])
+        self.assertIsNotNone(line, done.stdout)
+        self.assertEqual(done.returncode, EXIT_CODES[line.group(1)])
+        self.assertEqual(done.stderr, "")
+
+    def test_quick_is_quick(self):
+        begin = time.monotonic()
+        hwprof("blas", "--quick")
+        # 3 s are promised where the machine is not busy; a busy one must pass too.
+        self.assertLess(time.monotonic() - begin, 9)
+
+    def test_every_library_has_a_number_or_a_reason(self):
+        report = json.loads(hwprof("blas", "--format", "json").stdout)
+        self.assertEqual(report["schema"], "hwprof.blas/1")
+        for library in report["libraries"]:
+            self.assertTrue(os.path.isabs(library["path"]))
+            self.assertNotEqual(library["sgemm"]["gflops"] is None, library["reason"] is None)
+        self.assertLessEqual(sum(library["default"] for library in report["libraries"]), 1)
+        speeds = [library["sgemm"]["gflops"] or -1 for library in report["libraries"]]
+        self.assertEqual(speeds, sorted(speeds, reverse=True))
+
+    def test_the_environment_is_reported(self):
+        done = hwprof("blas", "--quick", env=environment(OPENBLAS_NUM_THREADS="1"))
+        self.assertIn("OPENBLAS_NUM_THREADS=1", done.stdout)
+
+    def test_wrong_usage(self):
+        self.assert_refused("blas", self.path("nonsense", "no library"), names="nonsense")
+        self.assert_refused("blas", "/no/such/library", names="/no/such/library")
+        self.assert_refused("blas", "--format", "xml", names=["--format", "xml"])
+
+
+if __name__ == "__main__":
+    harness.main()
