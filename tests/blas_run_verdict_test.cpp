@@ -63,11 +63,14 @@ void execute(Case& of, const std::string& library, double fraction, const std::s
   executed.by_library.push_back(
       {library, "", static_cast<std::uint64_t>(1000 * fraction), fraction});
   if (width.empty()) return;
-  executed.hot_library = library;
-  executed.hot_width = width;
-  executed.hot_fma = fma;
-  executed.hot_fraction = fraction;
-  executed.threads = 2;
+  executed.loops.push_back({.library = library,
+                            .provider = {},
+                            .symbol = {},
+                            .width = width,
+                            .fma = fma,
+                            .samples = static_cast<std::uint64_t>(1000 * fraction),
+                            .fraction = fraction,
+                            .threads = 2});
 }
 
 LadderRung rung(const std::string& setting, const std::string& core, double fraction) {
@@ -300,7 +303,15 @@ TEST(RunVerdict, MeasuresTheLibraryThatServed) {
 
 #endif
 
+report::LibraryLoops on_two_threads(const std::string& library) {
+  report::LibraryLoops loops;
+  loops.library = library;
+  loops.threads = 2;
+  return loops;
+}
+
 TEST(Performing, DividesFlopByTheTimeInsideTheCalls) {
+  const std::vector<report::LoadedLibrary> loaded = {{kKernels, "", "", "openblas", true}};
   report::Called called;
   called.how = "uprobe";
   report::CallSite site;
@@ -309,16 +320,16 @@ TEST(Performing, DividesFlopByTheTimeInsideTheCalls) {
   site.time_ns = 1e7;
   called.calls = {site};
   report::Executed executed;
-  executed.threads = 2;
-  auto result = performing(called, executed, {}, 200);
+  executed.loops = {on_two_threads(kKernels)};
+  auto result = performing(called, executed, loaded, 200);
   EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 200);
   EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
   // Double precision has half the peak.
   called.calls[0].symbol = "scipy_dgemm_64_";
-  result = performing(called, executed, {}, 200);
+  result = performing(called, executed, loaded, 200);
   EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 200);
   EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 1);
-  EXPECT_EQ(performing(called, executed, {}, std::nullopt).peak_fraction, std::nullopt);
+  EXPECT_EQ(performing(called, executed, loaded, std::nullopt).peak_fraction, std::nullopt);
 }
 
 TEST(Performing, WithoutTimesTheSampledCpuTimeOfTheLibraryIsTaken) {
@@ -331,7 +342,8 @@ TEST(Performing, WithoutTimesTheSampledCpuTimeOfTheLibraryIsTaken) {
   report::Executed executed;
   executed.frequency_hz = 1000;
   executed.by_library = {{kKernels, "", 2000, 0.8}, {"/usr/lib/libdnnl.so.2", "", 500, 0.2}};
-  executed.threads = 2;
+  executed.loops = {on_two_threads("/usr/lib/libdnnl.so.2"), on_two_threads(kKernels)};
+  executed.loops.front().threads = 1;
   const std::vector<report::LoadedLibrary> loaded = {
       {kKernels, "", "", "openblas", true}, {"/usr/lib/libdnnl.so.2", "", "", "onednn", false}};
   const auto result = performing(called, executed, loaded, 100);

@@ -30,13 +30,15 @@ TEST(Executed, TakesTheLibraryThatComputesMostAndNotTheHottest) {
                                  {"/none/libx.so", "sgemm_beta", 1, 2, kScalar, {4}},
                                  {"/none/libx.so", "sgemm_itcopy_HASWELL", 1, 5, kCopy, {5}},
                                  {"/none/libm.so", "exp", 1, 3, kScalar, {1}}}));
-  EXPECT_EQ(executed.hot_library, "/none/libx.so");
-  EXPECT_EQ(executed.hot_symbol, "sgemm_kernel_HASWELL");
-  EXPECT_EQ(executed.hot_provider, "openblas");
-  EXPECT_EQ(executed.hot_width, "256");
-  EXPECT_EQ(executed.hot_fma, true);
-  EXPECT_DOUBLE_EQ(*executed.hot_fraction, 0.37);
-  EXPECT_EQ(executed.threads, 3);  // of the loops of that width
+  ASSERT_FALSE(executed.loops.empty());
+  const report::LibraryLoops& hottest = executed.loops.front();
+  EXPECT_EQ(hottest.library, "/none/libx.so");
+  EXPECT_EQ(hottest.symbol, "sgemm_kernel_HASWELL");
+  EXPECT_EQ(hottest.provider, "openblas");
+  EXPECT_EQ(hottest.width, "256");
+  EXPECT_TRUE(hottest.fma);
+  EXPECT_DOUBLE_EQ(hottest.fraction, 0.37);
+  EXPECT_EQ(executed.threads(), 3);  // of the loops of that width
 }
 
 TEST(Executed, AddsUpToAllSamples) {
@@ -62,9 +64,8 @@ TEST(Executed, IsAbsentWithoutSamplesAndWithoutArithmetic) {
   EXPECT_FALSE(nothing.reason.empty());
   EXPECT_TRUE(nothing.by_library.empty());
   const auto copies = blas::executed(profile_of({{"/a", "memcpy", 1, 5, kCopy, {1}}}));
-  EXPECT_EQ(copies.hot_library, "");
-  EXPECT_FALSE(copies.hot_fma);
-  EXPECT_FALSE(copies.hot_fraction);
+  EXPECT_TRUE(copies.loops.empty());
+  EXPECT_FALSE(copies.threads());
   EXPECT_FALSE(copies.threads);
 }
 

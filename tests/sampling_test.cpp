@@ -143,10 +143,11 @@ TEST_F(SamplingTest, FollowsChildrenThatExecute) {
 TEST_F(SamplingTest, CountsTheThreadsInTheHotLoop) {
   const SampleProfile profile = sample({HOT_LOOPS, "loop_128_mul_add", "600", "threads", "3"});
   const report::Executed executed = blas::executed(profile);
-  EXPECT_EQ(executed.hot_library, HOT_LOOPS);
-  EXPECT_EQ(executed.hot_symbol, "loop_128_mul_add");
-  EXPECT_EQ(executed.hot_width, "128");
-  EXPECT_EQ(executed.threads, 3) << describe(profile);
+  ASSERT_FALSE(executed.loops.empty());
+  EXPECT_EQ(executed.loops.front().library, HOT_LOOPS);
+  EXPECT_EQ(executed.loops.front().symbol, "loop_128_mul_add");
+  EXPECT_EQ(executed.loops.front().width, "128");
+  EXPECT_EQ(executed.threads(), 3) << describe(profile);
 }
 
 TEST_F(SamplingTest, ReadsGeneratedCodeFromTheLivingProcess) {

@@ -74,40 +74,48 @@ const Key* hottest(const std::map<Key, std::uint64_t>& counts) {
   return found != counts.end() ? &found->first : nullptr;
 }
 
-// Of all files, the one with most samples in loops that compute: an interpreter may take more time
-// than the product that it calls.
-void describe_hot_library(const SampleProfile& profile, report::Executed& executed) {
-  std::map<std::string, std::uint64_t> computing;
-  for (const HotSpot& spot : profile.spots) {
-    if (is_arithmetic(spot.loop.width)) computing[spot.path] += spot.samples;
-  }
-  const std::string* path = hottest(computing);
-  if (path == nullptr) return;
-
-  std::uint64_t all = 0;
+// `path` has samples in loops that compute.
+report::LibraryLoops loops_of(const SampleProfile& profile, const std::string& path) {
+  report::LibraryLoops loops;
   std::map<LoopWidth, std::uint64_t> widths;
+  for (const HotSpot& spot : profile.spots) {
+    if (spot.path != path) continue;
+    loops.samples += spot.samples;
+    if (is_arithmetic(spot.loop.width)) widths[spot.loop.width] += spot.samples;
+  }
+  const LoopWidth width = *hottest(widths);
   std::map<bool, std::uint64_t> fused;
   std::map<std::string, std::uint64_t> symbols;
   std::set<int> threads;
   for (const HotSpot& spot : profile.spots) {
-    if (spot.path != *path) continue;
-    all += spot.samples;
-    if (is_arithmetic(spot.loop.width)) widths[spot.loop.width] += spot.samples;
-  }
-  const LoopWidth width = *hottest(widths);
-  for (const HotSpot& spot : profile.spots) {
-    if (spot.path != *path || spot.loop.width != width) continue;
+    if (spot.path != path || spot.loop.width != width) continue;
     fused[spot.loop.fma] += spot.samples;
     symbols[spot.symbol] += spot.samples;
     threads.insert(spot.threads.begin(), spot.threads.end());
   }
-  executed.hot_library = *path;
-  executed.hot_symbol = *hottest(symbols);
-  executed.hot_provider = provider_of(*path, executed.hot_symbol);
-  executed.hot_width = to_text(width);
-  executed.hot_fma = *hottest(fused);
-  executed.hot_fraction = static_cast<double>(all) / static_cast<double>(profile.samples);
-  executed.threads = static_cast<int>(threads.size());
+  loops.library = path;
+  loops.symbol = *hottest(symbols);
+  loops.provider = provider_of(path, loops.symbol);
+  loops.width = to_text(width);
+  loops.fma = *hottest(fused);
+  loops.fraction = static_cast<double>(loops.samples) / static_cast<double>(profile.samples);
+  loops.threads = static_cast<int>(threads.size());
+  return loops;
+}
+
+// By samples in loops that compute: an interpreter may take more time than the product that it
+// calls.
+std::vector<report::LibraryLoops> computing_files(const SampleProfile& profile) {
+  std::map<std::string, std::uint64_t> computing;
+  for (const HotSpot& spot : profile.spots) {
+    if (is_arithmetic(spot.loop.width)) computing[spot.path] += spot.samples;
+  }
+  std::vector<report::LibraryLoops> all;
+  for (const auto& [path, samples] : computing) all.push_back(loops_of(profile, path));
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return computing[a.library] > computing[b.library];
+  });
+  return all;
 }
 
 }  // namespace
@@ -146,7 +154,9 @@ report::Executed executed(const SampleProfile& profile) {
   executed.by_library = shares(libraries, profile.samples);
   executed.by_symbol = shares(symbols, profile.samples);
   executed.vector_width = shares(widths, profile.samples);
-  describe_hot_library(profile, executed);
+  executed.loops = computing_files(profile);
+  executed.lines = profile.lines;
+  executed.stacks = profile.stacks;
   return executed;
 }
 

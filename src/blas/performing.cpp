@@ -38,17 +38,28 @@ Work total(const report::Called& called) {
   return work;
 }
 
-// Samples in the libraries that serve BLAS.
+bool is_blas(const std::string& path, const std::vector<report::LoadedLibrary>& loaded) {
+  return std::any_of(loaded.begin(), loaded.end(), [&](const auto& library) {
+    return library.path == path && library.provider != "onednn";
+  });
+}
+
 std::uint64_t blas_samples(const report::Executed& executed,
                            const std::vector<report::LoadedLibrary>& loaded) {
   std::uint64_t samples = 0;
   for (const report::SampleShare& share : executed.by_library) {
-    const auto known = std::find_if(loaded.begin(), loaded.end(), [&](const auto& library) {
-      return library.path == share.name;
-    });
-    if (known != loaded.end() && known->provider != "onednn") samples += share.samples;
+    if (is_blas(share.name, loaded)) samples += share.samples;
   }
   return samples;
+}
+
+// Threads seen in the loops of a BLAS; 1 where none was sampled.
+int blas_threads(const report::Executed& executed,
+                 const std::vector<report::LoadedLibrary>& loaded) {
+  for (const report::LibraryLoops& loops : executed.loops) {
+    if (is_blas(loops.library, loaded)) return loops.threads;
+  }
+  return 1;
 }
 
 }  // namespace
@@ -64,7 +75,7 @@ report::Performing performing(const report::Called& called, const report::Execut
                                            : "no call with a shape to count FLOP by";
     return result;
   }
-  const int threads = executed.threads.value_or(1);
+  const int threads = blas_threads(executed, loaded);
   double seconds = 0;
   if (work.timed) {
     seconds = work.time_ns * 1e-9;

@@ -21,12 +21,12 @@ std::string with_width(const std::string& text, const std::string& width, const 
   return width.empty() ? text : text + before + width;
 }
 
-std::string executed_width(const report::Executed& executed) {
-  const std::string& width = executed.hot_width;
+std::string width_of_loops(const report::LibraryLoops* loops) {
+  if (loops == nullptr) return "";
+  const std::string& width = loops->width;
   if (width == "scalar") return "scalar code";
   if (width != "512" && width != "256" && width != "128") return "";
-  if (!executed.hot_fma) return width + "-bit";
-  return width + (*executed.hot_fma ? "-bit FMA" : "-bit without FMA");
+  return width + (loops->fma ? "-bit FMA" : "-bit without FMA");
 }
 
 std::string class_width(const std::string& vector_class) {
@@ -57,11 +57,11 @@ std::string calls_of(const report::CallSite& site) {
   return text;
 }
 
-std::string served_by(const report::BlasEvidence& evidence, const Served& served) {
-  const std::string width = width_of(evidence, served);
+std::string served_by(const Served& served) {
+  const std::string width = width_of(served);
   std::string text = kernels_of(served);
   if (!width.empty()) text += fmt::format(" ({})", width);
-  if (const auto threads = threads_of(evidence, served)) {
+  if (const auto threads = threads_of(served)) {
     text += fmt::format(" on {} {}", *threads, *threads == 1 ? "thread" : "threads");
   }
   return text;
@@ -82,10 +82,10 @@ void add_served(const RunVerdictInput& input, const Served& served, const std::s
   }
   std::string sentence;
   if (!own.empty()) {
-    sentence = fmt::format("{}, served by {}", joined(own, " and "), served_by(evidence, served));
+    sentence = fmt::format("{}, served by {}", joined(own, " and "), served_by(served));
   } else {
     sentence = fmt::format("{} of the time is in {}", percent(served.blas_share),
-                           served_by(evidence, served));
+                           served_by(served));
     if (evidence.called.how != "none") {
       sentence += "; no call into it was seen: it is linked statically, or calls itself (LAPACK)";
     }
@@ -95,12 +95,10 @@ void add_served(const RunVerdictInput& input, const Served& served, const std::s
   all.insert(all.end(), foreign.begin(), foreign.end());
 }
 
-void add_other(const RunVerdictInput& input, const Served& served, bool first,
-               std::vector<std::string>& all) {
-  const report::Executed& executed = input.evidence.executed;
-  all.push_back(fmt::format(
-      "{}{} of the time is {}.", first ? "No BLAS call: " : "", percent(served.other_share),
-      with_width(served.other, served.other_is_hot ? executed_width(executed) : "", ", ")));
+void add_other(const Served& served, bool first, std::vector<std::string>& all) {
+  all.push_back(fmt::format("{}{} of the time is {}.", first ? "No BLAS call: " : "",
+                            percent(served.other_share),
+                            with_width(served.other, width_of_loops(served.other_loops), ", ")));
 }
 
 void add_nothing_called(const RunVerdictInput& input, const Served& served,
@@ -108,10 +106,10 @@ void add_nothing_called(const RunVerdictInput& input, const Served& served,
   const report::BlasEvidence& evidence = input.evidence;
   const report::Executed& executed = evidence.executed;
   std::string sentence = evidence.called.how == "none" ? "No time in a BLAS" : "No BLAS call";
-  if (served.sampled && !executed.hot_library.empty() && executed.hot_fraction) {
-    sentence +=
-        fmt::format(": {} of the time is {}", percent(*executed.hot_fraction),
-                    with_width(file_label(executed.hot_library), executed_width(executed), ", "));
+  if (served.sampled && !executed.loops.empty()) {
+    const report::LibraryLoops& hottest = executed.loops.front();
+    sentence += fmt::format(": {} of the time is {}", percent(hottest.fraction),
+                            with_width(file_label(hottest.library), width_of_loops(&hottest), ", "));
   }
   all.push_back(sentence + ".");
 }
@@ -136,8 +134,8 @@ void add_only_loaded(const report::BlasEvidence& evidence, const Served& served,
 
 }  // namespace
 
-std::string width_of(const report::BlasEvidence& evidence, const Served& served) {
-  std::string width = served.is_hot ? executed_width(evidence.executed) : "";
+std::string width_of(const Served& served) {
+  std::string width = width_of_loops(served.loops);
   if (width.empty() && served.core != nullptr) width = class_width(served.core->vector_class);
   return width;
 }
@@ -154,8 +152,8 @@ std::string kernels_of(const Served& served) {
   return served.provider + kernels;
 }
 
-std::optional<int> threads_of(const report::BlasEvidence& evidence, const Served& served) {
-  if (served.is_hot && evidence.executed.threads) return evidence.executed.threads;
+std::optional<int> threads_of(const Served& served) {
+  if (served.loops != nullptr) return served.loops->threads;
   return served.core != nullptr ? served.core->threads : std::nullopt;
 }
 
@@ -166,9 +164,9 @@ std::vector<std::string> findings(const RunVerdictInput& input, const Served& se
   const bool other = served.other_share >= thresholds.notable_share;
   // What took more of the time comes first.
   const bool other_first = other && blas && served.blas_share < thresholds.negligible_share;
-  if (other_first) add_other(input, served, false, all);
+  if (other_first) add_other(served, false, all);
   if (blas) add_served(input, served, loss, all);
-  if (other && !other_first) add_other(input, served, !blas, all);
+  if (other && !other_first) add_other(served, !blas, all);
   if (!blas && !other) add_nothing_called(input, served, all);
   add_only_loaded(input.evidence, served, all);
   return all;

@@ -15,10 +15,10 @@ std::vector<std::string> findings(const RunVerdictInput& input, const Served& se
                                   const std::string& loss, const RunThresholds& thresholds);
 
 // "256-bit FMA" of what executed, else of the core; "" when neither is known.
-std::string width_of(const report::BlasEvidence& evidence, const Served& served);
+std::string width_of(const Served& served);
 // "libopenblas Haswell kernels", "the reference BLAS"
 std::string kernels_of(const Served& served);
 // Threads that worked, else those that the library had; absent when neither is known.
-std::optional<int> threads_of(const report::BlasEvidence& evidence, const Served& served);
+std::optional<int> threads_of(const Served& served);
 
 }  // namespace hwprof::blas

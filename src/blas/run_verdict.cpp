@@ -52,26 +52,26 @@ std::vector<LadderRung> ladder_of_program(const RunVerdictInput& input, const Se
   return ladder;
 }
 
-int rank_of_width(const std::string& width, std::optional<bool> fma) {
+int rank_of_width(const std::string& width, bool fma) {
   if (width == "512") return vector_rank("avx512");
-  if (width == "256") return vector_rank(fma.value_or(true) ? "avx2" : "avx");
+  if (width == "256") return vector_rank(fma ? "avx2" : "avx");
   if (width == "128") return vector_rank("sse");
   return width == "scalar" ? vector_rank("scalar") : -1;
 }
 
 // The core that was chosen says which kernels there are; a loop that was sampled may be one that
 // only packs. Where no core is known, the loop is all there is.
-int rank_in_use(const RunVerdictInput& input, const Served& served) {
+int rank_in_use(const Served& served) {
   const int chosen = served.core != nullptr ? vector_rank(served.core->vector_class) : -1;
-  if (chosen >= 0 || !served.is_hot || !served.sampled) return chosen;
-  return rank_of_width(input.evidence.executed.hot_width, input.evidence.executed.hot_fma);
+  if (chosen >= 0 || served.loops == nullptr || !served.sampled) return chosen;
+  return rank_of_width(served.loops->width, served.loops->fma);
 }
 
 void judge_by_width(const RunVerdictInput& input, const Served& served, RunBlas& result) {
-  const int rank = rank_in_use(input, served);
+  const int rank = rank_in_use(served);
   const std::string widest_class = widest_vector_class(input.isa);
   const int widest = vector_rank(widest_class);
-  const std::string width = width_of(input.evidence, served);
+  const std::string width = width_of(served);
   const std::string assignment = core_assignment(served.provider, input);
   if (rank < 0) {
     result.verdict = "inconclusive";
@@ -211,7 +211,7 @@ RunBlas judge_run(const RunVerdictInput& input, const RunThresholds& thresholds)
     result.version = served.core->version;
     result.core = served.core->core;
   }
-  result.threads = threads_of(input.evidence, served);
+  result.threads = threads_of(served);
   // A few calls beside the work of another library say nothing of the program's speed.
   if (served.sampled && served.blas_share < thresholds.negligible_share &&
       served.other_share >= thresholds.notable_share) {

@@ -17,7 +17,10 @@ std::string provider_of(const std::string& path, const report::BlasEvidence& evi
     if (library.path == path) return library.provider;
   }
   // Not seen mapped (too short a time), but named by its symbols.
-  return path == evidence.executed.hot_library ? evidence.executed.hot_provider : "";
+  for (const report::LibraryLoops& loops : evidence.executed.loops) {
+    if (loops.library == path) return loops.provider;
+  }
+  return "";
 }
 
 bool is_blas(const std::string& provider) { return !provider.empty() && provider != kOneDnn; }
@@ -126,7 +129,7 @@ void choose_provider(const report::BlasEvidence& evidence, const RunThresholds& 
 const report::SelectedCore* core_of(const Served& served, const report::BlasEvidence& evidence) {
   const report::SelectedCore* best = nullptr;
   const auto rank = [&](const report::SelectedCore& core) {
-    return (core.core.empty() ? 0 : 4) + (core.path == evidence.executed.hot_library ? 2 : 0) +
+    return (core.core.empty() ? 0 : 4) + (served.loops != nullptr && core.path == served.loops->library ? 2 : 0) +
            (core.path == served.path ? 1 : 0);
   };
   for (const report::SelectedCore& core : evidence.selected) {
@@ -134,6 +137,13 @@ const report::SelectedCore* core_of(const Served& served, const report::BlasEvid
     if (best == nullptr || rank(core) > rank(*best)) best = &core;
   }
   return best;
+}
+
+// The hottest of those that `wanted` takes.
+template <class Wanted>
+const report::LibraryLoops* first_of(const report::Executed& executed, const Wanted& wanted) {
+  const auto found = std::find_if(executed.loops.begin(), executed.loops.end(), wanted);
+  return found != executed.loops.end() ? &*found : nullptr;
 }
 
 }  // namespace
@@ -144,18 +154,25 @@ Served who_served(const report::BlasEvidence& evidence, const RunThresholds& thr
   served.sampled = executed.samples >= thresholds.enough_samples;
   const Shares shares = shares_of(evidence);
   choose_provider(evidence, thresholds, shares, served);
+  served.loops = first_of(executed, [&](const report::LibraryLoops& loops) {
+    return !served.provider.empty() && provider_of(loops.library, evidence) == served.provider;
+  });
   served.core = core_of(served, evidence);
 
-  const bool onednn = is_loaded(kOneDnn, evidence) || executed.hot_provider == kOneDnn;
+  const auto of_onednn = [&](const report::LibraryLoops& loops) {
+    return provider_of(loops.library, evidence) == kOneDnn || loops.provider == kOneDnn;
+  };
+  const bool onednn = is_loaded(kOneDnn, evidence) ||
+                      std::any_of(executed.loops.begin(), executed.loops.end(), of_onednn);
   if (served.sampled) served.other_share = shares.onednn + shares.generated;
   if (served.other_share > 0) {
     served.other = shares.generated < shares.onednn ? "oneDNN"
                    : onednn                         ? "oneDNN code generated at run time"
                                                     : "code generated at run time";
   }
-  const std::string hot = provider_of(executed.hot_library, evidence);
-  served.is_hot = !served.provider.empty() && served.provider == hot;
-  served.other_is_hot = executed.hot_library == kGenerated || hot == kOneDnn;
+  served.other_loops = first_of(executed, [&](const report::LibraryLoops& loops) {
+    return loops.library == kGenerated || of_onednn(loops);
+  });
   return served;
 }
 

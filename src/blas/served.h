@@ -18,8 +18,9 @@ struct Served {
   double blas_share = 0;                       // of all samples: in that BLAS
   double other_share = 0;  // in oneDNN and in code that was generated at run time
   std::string other;       // "oneDNN code generated at run time"; "" when there is none
-  bool is_hot = false;     // Executed::hot_* speaks of that BLAS
-  bool other_is_hot = false;
+  // Into the evidence; null: no loops of theirs were sampled.
+  const report::LibraryLoops* loops = nullptr;
+  const report::LibraryLoops* other_loops = nullptr;
 };
 
 Served who_served(const report::BlasEvidence& evidence, const RunThresholds& thresholds);

@@ -23,6 +23,12 @@ constexpr ValueOption<BlasOptions> kBlasOptions[] = {
        return store(parse_choice(name, text, kFormats), to.json);
      },
      "Print text or json. Default: text."},
+    {"-o,--output", "FILE", kReport, Occurs::kOnce,
+     [](const std::string&, const std::string& text, BlasOptions& to) {
+       return store<std::string>(text == "-" ? "" : text, to.run.output);
+     },
+     "With a command: write the verdict to FILE. Default: standard error;\n"
+     "standard output is the command's."},
 };
 
 struct Typed {
@@ -44,15 +50,30 @@ Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)
   declare_values(app, std::span<const ValueOption<BlasOptions>>(kBlasOptions), typed->values);
   declare_flag(app, "--json", kReport, "The same as --format json.", typed->json);
   app.footer(
+      "\nhwprof blas -- COMMAND ARGS: the verdict on the BLAS that the command uses, instead of\n"
+      "what is installed.\n"
       "\nThe first line is for other programs:\n"
       "verdict=optimal provider=openblas core=Zen gflops=61.3 peak_fraction=0.87\n"
       "\nExit codes: 0 optimal, 1 not, 2 wrong usage, 3 inconclusive.");
-  return [typed, run = std::move(run)](const std::vector<std::string>&) -> Result<int> {
+  return [typed,
+          run = std::move(run)](const std::vector<std::string>& command_line) -> Result<int> {
     BlasOptions options = typed->options;
     const auto done =
         set_values(std::span<const ValueOption<BlasOptions>>(kBlasOptions), typed->values, options);
     if (!done) return error_of(done);
     options.json = options.json || typed->json;
+    options.run.format = options.json ? RunFormat::kJson : RunFormat::kText;
+    options.run.request.command = words_behind_dashes(command_line);
+    options.run.request.ladder = !options.quick;
+    const bool command = !options.run.request.command.empty();
+    if (command && !options.paths.empty()) {
+      return usage_error("libraries and a command exclude each other",
+                         "hwprof blas [PATH...], or hwprof blas -- COMMAND ARGS");
+    }
+    if (!command && !options.run.output.empty()) {
+      return usage_error("--output is for the verdict on a command",
+                         "without one, the report goes to standard output");
+    }
     start_log(Verbosity::kNormal);
     return run(options);
   };

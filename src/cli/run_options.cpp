@@ -17,6 +17,7 @@ namespace hwprof::cli {
 namespace {
 
 constexpr double kMaxSeconds = 1e6;
+constexpr std::uint64_t kMaxFrequency = 10000;
 
 constexpr Choice<RunFormat> kFormats[] = {
     {"text", RunFormat::kText}, {"json", RunFormat::kJson}, {"markdown", RunFormat::kMarkdown}};
@@ -64,6 +65,15 @@ constexpr Row kEvents = {"--events",
                          "Count these events, separated by commas: names, r01c2, or\n"
                          "cpu/event=0xc2,umask=0x1/. Default: cycles, instructions, flops,\n"
                          "llc-miss, task-clock, context-switches, migrations, page-faults."};
+constexpr Row kFrequency = {
+    "--frequency",
+    "HZ",
+    kMeasure,
+    Occurs::kOnce,
+    [](Text name, Text text, RunOptions& to) {
+      return store(parse_whole(name, text, 1, kMaxFrequency), to.request.frequency_hz);
+    },
+    "Sample so many times in a second of CPU time. Default: 997, at most\n10000."};
 constexpr Row kFormat = {"--format",
                          "FORMAT",
                          kReport,
@@ -82,13 +92,45 @@ constexpr Row kOutput = {"-o,--output",
                          "Write the report to FILE, whole or not at all. Default: \"-\",\n"
                          "standard error; standard output is the command's."};
 
-constexpr Row kRunOptions[] = {kPin, kUser, kEvents, kFormat, kOutput};
-constexpr Row kAttachOptions[] = {kSeconds, kEvents, kFormat, kOutput};
+// A file for the sampled call stacks.
+template <std::string RunOptions::*kMember>
+Result<void> set_stacks(Text, Text text, RunOptions& to) {
+  to.request.stacks = true;
+  return store<std::string>(text, to.*kMember);
+}
+
+Result<void> set_flame(Text name, Text text, RunOptions& to) {
+  if (!text.ends_with(".svg") && !text.ends_with(".html")) {
+    return usage_error(fmt::format("{} takes a file that ends in .svg or .html, not '{}'", name, text));
+  }
+  return set_stacks<&RunOptions::flame>(name, text, to);
+}
+
+constexpr Row kFlame = {"--flame",     "FILE",   kReport,
+                        Occurs::kOnce, set_flame, "Draw a flame graph: FILE.svg, or FILE.html to look at."};
+constexpr Row kFolded = {"--folded",
+                         "FILE",
+                         kReport,
+                         Occurs::kOnce,
+                         set_stacks<&RunOptions::folded>,
+                         "Write the stacks as folded lines, as flamegraph.pl takes them."};
+constexpr Row kSpeedscope = {"--speedscope",
+                             "FILE",
+                             kReport,
+                             Occurs::kOnce,
+                             set_stacks<&RunOptions::speedscope>,
+                             "Write the stacks as JSON for speedscope."};
+
+constexpr Row kRunOptions[] = {kPin,    kUser,  kEvents, kFrequency, kFormat,
+                               kOutput, kFlame, kFolded, kSpeedscope};
+constexpr Row kAttachOptions[] = {kSeconds, kEvents, kFrequency, kFormat,
+                                  kOutput,  kFlame,  kFolded,    kSpeedscope};
 
 struct Typed {
   TypedValues values;
   std::vector<std::string> pids;
   bool no_ladder = false, no_counters = false, no_calls = false, no_samples = false;
+  bool lines = false;
   bool verbose = false;
 };
 
@@ -100,6 +142,9 @@ void declare_flags(CLI::App& app, Typed& typed) {
                typed.no_calls);
   declare_flag(app, "--no-samples", kMeasure, "Do not sample where the time goes. Default: sample.",
                typed.no_samples);
+  declare_flag(app, "--lines", kReport,
+               "List the hottest source lines, where there is debug information.\nDefault: do not.",
+               typed.lines);
   declare_flag(app, "--no-ladder", kMeasure,
                "Skip comparing the BLAS with its other core types after the\n"
                "command has ended, which takes up to 2 s. Default: compare.",
@@ -115,6 +160,11 @@ Result<RunOptions> judge(std::span<const Row> table, const Typed& typed) {
   options.request.counters = !typed.no_counters;
   options.request.calls = !typed.no_calls;
   options.request.samples = !typed.no_samples;
+  options.request.lines = typed.lines;
+  if (typed.no_samples && (typed.lines || options.request.stacks)) {
+    return usage_error("--lines, --flame, --folded and --speedscope need samples",
+                       "leave out --no-samples");
+  }
   if (typed.no_counters && !options.request.events.empty())
     return usage_error("--events and --no-counters exclude each other");
   return options;

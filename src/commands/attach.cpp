@@ -10,6 +10,7 @@ Result<int> run_attach(const RunOptions& options) {
   const Result<report::Run> record = observe(options.request);
   if (!record) return error_of(record);
   write_run_report(*record, options);
+  write_stacks(*record, options);
   return 0;  // of a process that is not our child the kernel tells no exit code
 }
 

@@ -1,14 +1,18 @@
 #include "src/commands/blas.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include "src/blas/survey.h"
+#include "src/commands/observe.h"
 #include "src/commands/profile_blas.h"
+#include "src/commands/run.h"
 #include "src/report/output.h"
+#include "src/report/printable.h"
 #include "src/report/survey.h"
 
 namespace hwprof {
@@ -77,9 +81,23 @@ int exit_code(const std::string& verdict) {
   return verdict == "inconclusive" ? 3 : 1;
 }
 
+// The verdict alone, on a command. Standard output is the command's.
+Result<int> judge_command(const RunOptions& options) {
+  if (auto done = check_report_output(options); !done) return error_of(done);
+  const Result<report::Run> record = observe(options.request);
+  if (!record) return error_of(record);
+  if (!record->not_run.empty()) {
+    spdlog::error("{}", report::printable(record->not_run));
+    return record->exit;
+  }
+  write_verdict(*record, options);
+  return exit_code(record->blas.verdict);
+}
+
 }  // namespace
 
 Result<int> run_blas(const BlasOptions& options) {
+  if (!options.run.request.command.empty()) return judge_command(options.run);
   const Budgets& budgets = options.quick ? kQuick : kFull;
   const auto deadline = Clock::now() + budgets.all;
   const auto libraries = libraries_to_measure(options);

@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "src/commands/run_options.h"
+
 namespace hwprof {
 
 struct BlasOptions {
   std::vector<std::string> paths;  // libraries to measure beside those that are installed
   bool quick = false;              // within 3 s
   bool json = false;
+  RunOptions run;  // where run.request.command is not empty: the BLAS of that command instead
 };
 
 }  // namespace hwprof

@@ -1,9 +1,23 @@
 #include "src/commands/evidence.h"
 
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "src/blas/called.h"
+#include "src/blas/declared.h"
+#include "src/blas/executed.h"
+#include "src/blas/live.h"
+#include "src/observe/sampling.h"
+
 namespace hwprof {
 
 struct Evidence::State {
+  observe::SamplingOptions sampling_options;
   report::BlasEvidence found;
+  std::optional<blas::CallWatch> calls;
+  std::optional<observe::Sampling> sampling;
+  std::optional<blas::LiveWatch> live;
 };
 
 Evidence::Evidence(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -13,16 +27,66 @@ Evidence::~Evidence() = default;
 
 Evidence Evidence::prepare(const RunRequest& request) {
   auto state = std::make_unique<State>();
-  state->found.called.reason = request.calls ? "not built yet" : "not watched (--no-calls)";
-  state->found.executed.reason = request.samples ? "not built yet" : "not sampled (--no-samples)";
+  state->found.declared = blas::declared(request.command);
+  state->sampling_options = {
+      .hz = request.frequency_hz, .stacks = request.stacks, .lines = request.lines};
+  if (request.calls) {
+    state->calls =
+        blas::CallWatch::prepare({.command = request.command, .attach = request.attach});
+  } else {
+    state->found.called.reason = "not watched (--no-calls)";
+  }
+  if (!request.samples) state->found.executed.reason = "not sampled (--no-samples)";
   return Evidence(std::move(state));
 }
 
-std::vector<std::string> Evidence::environment() const { return {}; }
-void Evidence::attach(pid_t, bool) {}
-std::vector<int> Evidence::descriptors() const { return {}; }
-void Evidence::drain() {}
-void Evidence::look() {}
-void Evidence::finish(report::Run& record) { record.blas.evidence = std::move(state_->found); }
+std::vector<std::string> Evidence::environment() const {
+  return state_->calls ? state_->calls->environment() : std::vector<std::string>{};
+}
+
+void Evidence::attach(pid_t pid, bool on_exec) {
+  state_->live.emplace(pid);
+  if (state_->calls) state_->calls->attach(pid);
+  if (!state_->found.executed.reason.empty()) return;
+  auto sampling = observe::Sampling::open(pid, on_exec, state_->sampling_options);
+  if (sampling) {
+    state_->sampling = *std::move(sampling);
+  } else {
+    const Error& error = sampling.error();
+    state_->found.executed.reason =
+        error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
+  }
+}
+
+std::vector<int> Evidence::descriptors() const {
+  std::vector<int> all;
+  if (state_->calls) all = state_->calls->descriptors();
+  if (state_->sampling) {
+    const std::vector<int> rings = state_->sampling->descriptors();
+    all.insert(all.end(), rings.begin(), rings.end());
+  }
+  return all;
+}
+
+void Evidence::drain() {
+  if (state_->calls) state_->calls->drain();
+  if (state_->sampling) state_->sampling->drain();
+}
+
+void Evidence::look() {
+  if (state_->live) state_->live->poll();
+  drain();
+}
+
+void Evidence::finish(report::Run& record) {
+  report::BlasEvidence& found = state_->found;
+  if (state_->calls) found.called = state_->calls->finish();
+  if (state_->live) {
+    found.loaded = state_->live->loaded();
+    found.selected = state_->live->selected();
+  }
+  if (state_->sampling) found.executed = blas::executed(state_->sampling->finish());
+  record.blas.evidence = std::move(found);
+}
 
 }  // namespace hwprof

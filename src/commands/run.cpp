@@ -3,14 +3,19 @@
 #include <spdlog/spdlog.h>
 
 #include "src/commands/observe.h"
+#include "src/report/flame.h"
 #include "src/report/output.h"
 #include "src/report/printable.h"
+#include "src/report/run_content.h"
 #include "src/report/run_writers.h"
 
 namespace hwprof {
 namespace {
 
-std::string report_bytes(const report::Run& record, RunFormat format, bool to_stderr) {
+using TextWriter = std::string (*)(const report::Run&, const report::TextStyle&);
+
+std::string report_bytes(const report::Run& record, RunFormat format, TextWriter text,
+                         bool to_stderr) {
   switch (format) {
     case RunFormat::kJson:
       return report::run_json(record);
@@ -19,29 +24,62 @@ std::string report_bytes(const report::Run& record, RunFormat format, bool to_st
     case RunFormat::kText:
       break;
   }
-  if (!to_stderr) return report::run_text(record, {});
-  return "\n" +
-         report::run_text(record, report::stderr_style());  // apart from the command's output
+  if (!to_stderr) return text(record, {});
+  return "\n" + text(record, report::stderr_style());  // apart from the command's output
+}
+
+void write_report(const report::Run& record, const RunOptions& options, TextWriter text) {
+  if (!options.output.empty()) {
+    const auto written =
+        report::write_file(options.output, report_bytes(record, options.format, text, false));
+    if (written) return;
+    spdlog::warn("{}; the report follows here", report::printable(written.error().what));
+  }
+  // Nobody is left to hear that standard error cannot be written.
+  static_cast<void>(report::write_stderr(report_bytes(record, options.format, text, true)));
 }
 
 }  // namespace
 
 Result<void> check_report_output(const RunOptions& options) {
-  if (options.output.empty()) return {};
-  auto possible = report::check_writable(options.output);
-  if (possible) return {};
-  return usage_error(possible.error().what, possible.error().hint);
+  for (const std::string& path :
+       {options.output, options.flame, options.folded, options.speedscope}) {
+    if (path.empty()) continue;
+    auto possible = report::check_writable(path);
+    if (!possible) return usage_error(possible.error().what, possible.error().hint);
+  }
+  return {};
+}
+
+void write_stacks(const report::Run& record, const RunOptions& options) {
+  const report::Executed& executed = record.blas.evidence.executed;
+  const report::FlameOptions drawing{.title = report::command_line(record),
+                                     .hz = executed.frequency_hz};
+  const bool page = options.flame.ends_with(".html");
+  const auto flame = page ? report::flame_html : report::flame_svg;
+  const auto folded = [](std::span<const report::FoldedStack> stacks, const report::FlameOptions&) {
+    return report::folded_text(stacks);
+  };
+  const auto write = [&](const std::string& path, const auto& writer) {
+    if (path.empty()) return;
+    if (executed.stacks.empty()) {
+      spdlog::warn("{} is not written: no stack was sampled", report::printable(path));
+      return;
+    }
+    const auto written = report::write_file(path, writer(executed.stacks, drawing));
+    if (!written) spdlog::warn("{}", report::printable(written.error().what));
+  };
+  write(options.flame, flame);
+  write(options.folded, folded);
+  write(options.speedscope, report::speedscope_json);
 }
 
 void write_run_report(const report::Run& record, const RunOptions& options) {
-  if (!options.output.empty()) {
-    const auto written =
-        report::write_file(options.output, report_bytes(record, options.format, false));
-    if (written) return;
-    spdlog::warn("{}; the report follows here", report::printable(written.error().what));
-  }
-  // Nobody is left to hear that standard error cannot be written.
-  static_cast<void>(report::write_stderr(report_bytes(record, options.format, true)));
+  write_report(record, options, report::run_text);
+}
+
+void write_verdict(const report::Run& record, const RunOptions& options) {
+  write_report(record, options, report::run_verdict_text);
 }
 
 Result<int> run_run(const RunOptions& options) {
@@ -50,6 +88,7 @@ Result<int> run_run(const RunOptions& options) {
   if (!record) return error_of(record);
   if (record->not_run.empty()) {
     write_run_report(*record, options);
+    write_stacks(*record, options);
   } else {
     spdlog::error("{}", report::printable(record->not_run));
   }

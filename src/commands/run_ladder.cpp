@@ -4,29 +4,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "src/blas/ladder.h"
 #include "src/blas/libraries.h"
+#include "src/blas/performing.h"
+#include "src/blas/run_verdict.h"
 #include "src/commands/interrupt.h"
+#include "src/measure/peak.h"
 
 namespace hwprof {
 namespace {
 
-// The library whose speed matters: the one that was called, else where the time went, else the one
-// that had chosen a core.
-std::string measured_library(const report::BlasEvidence& evidence) {
-  if (!evidence.called.calls.empty()) return evidence.called.calls.front().library;
-  if (blas::identify_file(evidence.executed.hot_library)) return evidence.executed.hot_library;
-  if (!evidence.selected.empty()) return evidence.selected.front().path;
-  return {};
-}
+constexpr double kPeakSliceSeconds = 0.02;
 
 void climb_ladder(const RunRequest& request, report::Run& record) {
   report::RunBlas& blas = record.blas;
-  const std::string path = measured_library(blas.evidence);
+  const std::string path = blas::library_to_measure(record.blas.evidence);
   if (!request.ladder) {
     blas.ladder_note = "not measured (--no-ladder)";
     return;
@@ -52,6 +51,17 @@ void climb_ladder(const RunRequest& request, report::Run& record) {
   blas.ladder_note = std::move(ladder.note);
 }
 
+// The peak is measured after the program, on a core that is warm from it; only where there is a
+// rate to compare.
+void measure_performing(report::BlasEvidence& evidence) {
+  const bool rates = std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
+                                 [](const auto& site) { return site.flops.value_or(0) > 0; });
+  std::optional<double> peak;
+  if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
+  evidence.performing =
+      blas::performing(evidence.called, evidence.executed, evidence.loaded, peak);
+}
+
 }  // namespace
 
 std::string why_not_to_load(const std::string& path) {
@@ -74,7 +84,18 @@ std::string why_not_to_load(const std::string& path) {
 void judge_run_blas(const RunRequest& request, report::Run& record) {
   watch_interrupts();
   climb_ladder(request, record);
-  record.blas.why = "nothing was seen of its BLAS";
+  report::RunBlas& result = record.blas;
+  measure_performing(result.evidence);
+  const std::size_t cpus = request.pin.empty() ? allowed_cpus().size() : request.pin.size();
+  report::RunBlas judged = blas::judge_run({.evidence = result.evidence,
+                                            .ladder = result.ladder,
+                                            .isa = record.machine.isa,
+                                            .cpus = cpus,
+                                            .installed = blas::installed_blas()});
+  judged.evidence = std::move(result.evidence);
+  judged.ladder = std::move(result.ladder);
+  judged.ladder_note = std::move(result.ladder_note);
+  result = std::move(judged);
 }
 
 }  // namespace hwprof

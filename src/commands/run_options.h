@@ -20,6 +20,7 @@ struct RunRequest {
   std::vector<std::string> events;       // empty: the default list
   std::optional<std::string> user;       // whose rights the command gets
   bool counters = true, calls = true, samples = true, ladder = true;
+  bool lines = false, stacks = false;  // of samples: by source line; call stacks
   double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
 };
 
@@ -29,6 +30,7 @@ struct RunOptions {
   RunRequest request;
   RunFormat format = RunFormat::kText;
   std::string output;  // empty: standard error
+  std::string flame, folded, speedscope;  // files for the sampled stacks; empty: none
 };
 
 }  // namespace hwprof

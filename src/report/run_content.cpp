@@ -133,12 +133,12 @@ std::string executed_text(const Executed& executed) {
         fmt::format("{} {}", percent(share.fraction), bits ? share.name + "-bit" : share.name));
   }
   if (!widths.empty()) text += fmt::format("; loops {}", fmt::join(widths, ", "));
-  if (!executed.hot_library.empty()) {
-    text += fmt::format("; hottest {}", file_name(executed.hot_library));
-    if (!executed.hot_symbol.empty()) text += " " + executed.hot_symbol;
-    if (executed.hot_fraction) text += ", " + percent(*executed.hot_fraction);
-    if (executed.threads)
-      text += " on " + counted(static_cast<std::uint64_t>(*executed.threads), "thread");
+  if (!executed.loops.empty()) {
+    const LibraryLoops& hottest = executed.loops.front();
+    text += fmt::format("; hottest {}", file_name(hottest.library));
+    if (!hottest.symbol.empty()) text += " " + hottest.symbol;
+    text += fmt::format(", {} on {}", percent(hottest.fraction),
+                        counted(static_cast<std::uint64_t>(hottest.threads), "thread"));
   }
   for (const std::string& note : executed.notes) text += "; " + note;
   return with_reason(std::move(text), executed.reason);
@@ -284,6 +284,25 @@ Table libraries_table(const Executed& executed) {
 
 Table symbols_table(const Executed& executed) {
   return share_table("CPU time by symbol", "symbol", executed.by_symbol, true);
+}
+
+
+Table lines_table(const Executed& executed) {
+  Table table{.title = "CPU time by source line",
+              .columns = {{"line", true}, {"% of\nCPU time"}, {"samples"}, {"in", true}},
+              .rows = {},
+              .notes = {}};
+  for (const HotLine& line : executed.lines) {
+    if (table.rows.size() == kMostRows) {
+      table.notes.push_back(fmt::format("and {} more", executed.lines.size() - kMostRows));
+      break;
+    }
+    table.rows.push_back({"",
+                          {fmt::format("{}:{}", line.file, line.line),
+                           significant(100 * line.fraction, 3), fmt::format("{}", line.samples),
+                           line.symbol.empty() ? std::string(kAbsent) : line.symbol}});
+  }
+  return table;
 }
 
 }  // namespace hwprof::report

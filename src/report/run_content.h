@@ -21,5 +21,6 @@ std::vector<Field> evidence_fields(const BlasEvidence& evidence);
 Table calls_table(const Called& called);
 Table libraries_table(const Executed& executed);  // share of the CPU time
 Table symbols_table(const Executed& executed);
+Table lines_table(const Executed& executed);
 
 }  // namespace hwprof::report

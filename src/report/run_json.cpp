@@ -81,6 +81,25 @@ Json executed_json(const Executed& executed) {
                        {"samples", share.samples},
                        {"fraction", number(share.fraction)}});
   }
+  Json loops = Json::array();
+  for (const LibraryLoops& of : executed.loops) {
+    loops.push_back({{"library", of.library},
+                     {"provider", or_null(of.provider)},
+                     {"symbol", or_null(of.symbol)},
+                     {"width", of.width},
+                     {"fma", of.fma},
+                     {"samples", of.samples},
+                     {"fraction", number(of.fraction)},
+                     {"threads", of.threads}});
+  }
+  Json lines = Json::array();
+  for (const HotLine& line : executed.lines) {
+    lines.push_back({{"file", line.file},
+                     {"line", line.line},
+                     {"symbol", or_null(line.symbol)},
+                     {"samples", line.samples},
+                     {"fraction", number(line.fraction)}});
+  }
   return {{"samples", executed.samples},
           {"lost", executed.lost},
           {"frequency_hz", known(static_cast<std::uint64_t>(executed.frequency_hz))},
@@ -88,13 +107,9 @@ Json executed_json(const Executed& executed) {
           {"by_symbol", shares_json(executed.by_symbol)},
           {"symbols", symbols},
           {"vector_width", shares_json(executed.vector_width)},
-          {"threads", or_null(executed.threads)},
-          {"hot_library", or_null(executed.hot_library)},
-          {"hot_provider", or_null(executed.hot_provider)},
-          {"hot_symbol", or_null(executed.hot_symbol)},
-          {"hot_width", or_null(executed.hot_width)},
-          {"hot_fma", or_null(executed.hot_fma)},
-          {"hot_fraction", number(executed.hot_fraction)},
+          {"threads", or_null(executed.threads())},
+          {"loops", loops},
+          {"lines", lines},
           {"notes", executed.notes},
           {"reason", or_null(executed.reason)}};
 }

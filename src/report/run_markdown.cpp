@@ -20,6 +20,7 @@ std::string run_markdown(const Run& run) {
          markdown_list(evidence_fields(evidence)) + markdown_table(calls_table(evidence.called)) +
          markdown_table(libraries_table(evidence.executed)) +
          markdown_table(symbols_table(evidence.executed)) +
+         markdown_table(lines_table(evidence.executed)) +
          markdown_table(ladder_table(run.blas.ladder, run.blas.ladder_note));
   if (!run.warnings.empty()) out += "\n## Warnings\n\n";
   for (const Warning& warning : run.warnings) {

@@ -13,6 +13,7 @@
 #include "counters/machine.h"
 #include "counters/reading.h"
 #include "src/report/record.h"
+#include "src/report/stacks.h"
 
 namespace hwprof::report {
 
@@ -74,6 +75,18 @@ struct SampleShare {
   double fraction = 0;  // of all samples
 };
 
+// What the loops of one file compute with: of a program's many files, those that do arithmetic.
+struct LibraryLoops {
+  std::string library;   // path, or "[generated code]"
+  std::string provider;  // "openblas", "onednn", ...; "" unknown
+  std::string symbol;    // hottest
+  std::string width;     // of most of its samples in loops: "512", "256", "128", "scalar"
+  bool fma = false;      // those loops multiply and add in one instruction
+  std::uint64_t samples = 0;
+  double fraction = 0;  // of all samples: all of the file's
+  int threads = 0;      // distinct threads seen in those loops
+};
+
 // E4: where the CPU time went. Each list is most samples first and adds up to 1.
 struct Executed {
   std::uint64_t samples = 0, lost = 0;
@@ -81,17 +94,17 @@ struct Executed {
   std::vector<SampleShare> by_library, by_symbol;
   // Of the enclosing loops: "512", "256", "128", "scalar"; "no-loop", "unclassified".
   std::vector<SampleShare> vector_width;
-  // The same of the hottest numeric library alone, with its name and whether its loops multiply and
-  // add in one instruction.
-  std::string hot_library;   // path, or "[generated code]"
-  std::string hot_provider;  // "openblas", "onednn", ...
-  std::string hot_symbol;
-  std::string hot_width;  // as in vector_width
-  std::optional<bool> hot_fma;
-  std::optional<double> hot_fraction;  // of all samples
-  std::optional<int> threads;          // distinct threads seen in that library's hot loops
-  std::vector<std::string> notes;      // how sure it is
-  std::string reason;                  // why there is nothing
+  std::vector<LibraryLoops> loops;     // most samples first
+  // Only where they were asked for. Stacks are for flame graphs and in no report.
+  std::vector<HotLine> lines;
+  std::vector<FoldedStack> stacks;
+  std::vector<std::string> notes;  // how sure it is
+  std::string reason;              // why there is nothing
+
+  // Distinct threads in the loops of the hottest file.
+  [[nodiscard]] std::optional<int> threads() const {
+    return loops.empty() ? std::nullopt : std::optional(loops.front().threads);
+  }
 };
 
 // E5

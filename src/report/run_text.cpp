@@ -4,6 +4,7 @@
 #include "src/report/page.h"
 #include "src/report/run_content.h"
 #include "src/report/run_writers.h"
+#include "src/report/survey.h"
 
 namespace hwprof::report {
 
@@ -25,6 +26,7 @@ std::string run_text(const Run& run, const TextStyle& style) {
   page.table(calls_table(run.blas.evidence.called));
   page.table(libraries_table(run.blas.evidence.executed));
   page.table(symbols_table(run.blas.evidence.executed));
+  page.table(lines_table(run.blas.evidence.executed));
   page.table(ladder_table(run.blas.ladder, run.blas.ladder_note));
 
   if (!run.warnings.empty()) {
@@ -35,6 +37,19 @@ std::string run_text(const Run& run, const TextStyle& style) {
     }
   }
   return page.take();
+}
+
+std::string run_verdict_text(const Run& run, const TextStyle& style) {
+  Page page(style);
+  for (const Headline& head : run_headlines(run)) {
+    page.paragraph(head.text, 0, 0, head.good ? Tone::kGood : Tone::kBad);
+  }
+  if (run.exit != 0) page.paragraph(fmt::format("The command's own exit code: {}.", run.exit));
+  const RunBlas& blas = run.blas;
+  const Performing& performing = blas.evidence.performing;
+  return verdict_line(blas.verdict, blas.provider, blas.core, performing.gflops,
+                      performing.peak_fraction) +
+         "\n" + page.take();
 }
 
 }  // namespace hwprof::report

@@ -53,9 +53,15 @@ def observe(case, user, folder):
     return report
 
 
+def hottest_loops(blas):
+    loops = blas["evidence"]["executed"]["loops"]
+    return loops[0] if loops else {"width": None, "fma": None}
+
+
 def wrongs(case, blas):
     """What the report says otherwise than the table, a sentence each."""
     executed = blas["evidence"]["executed"]
+    loops = hottest_loops(blas)
     found = []
 
     def expect(what, right, got):
@@ -69,10 +75,10 @@ def wrongs(case, blas):
     if case.cores is not None:
         expect("core", blas["core"] in case.cores, "%s, not one of %s" % (blas["core"], case.cores))
     if case.width is not None and (executed["samples"] or 0) >= FEW_SAMPLES:
-        expect("width", executed["hot_width"] == case.width,
-               "%s, not %s" % (executed["hot_width"], case.width))
+        expect("width", loops["width"] == case.width,
+               "%s, not %s" % (loops["width"], case.width))
         if case.fma is not None:
-            expect("FMA", executed["hot_fma"] == case.fma, executed["hot_fma"])
+            expect("FMA", loops["fma"] == case.fma, loops["fma"])
     if case.finding:
         expect("no finding with '%s'" % case.finding,
                any(case.finding in finding for finding in blas["findings"]), blas["findings"])
@@ -80,11 +86,11 @@ def wrongs(case, blas):
 
 
 def row(case, user, blas, wrong):
-    executed = blas["evidence"]["executed"]
+    loops = hottest_loops(blas)
     called = blas["evidence"]["called"]
     calls = sum(site["count"] for site in called["calls"])
-    width = executed["hot_width"] or "-"
-    if executed["hot_fma"]:
+    width = loops["width"] or "-"
+    if loops["fma"]:
         width += " FMA"
     cells = [case.name, user, blas["verdict"], blas["provider"] or "-", blas["core"] or "-", width,
              "%s (%s)" % (calls, called["how"]), "; ".join(wrong) or "right"]
