@@ -392,9 +392,14 @@ void Uprobes::drain() {
 
 void Uprobes::stop_timing() {
   timing_ = false;
+  // The kernel waits for all CPUs with each that is closed; the rings would overflow meanwhile.
+  std::vector<UniqueFd> closed;
   for (Event& event : events_) {
-    if (event.kind == EventKind::kReturn) event.opened.clear();
+    if (event.kind != EventKind::kReturn) continue;
+    std::move(event.opened.begin(), event.opened.end(), std::back_inserter(closed));
+    event.opened.clear();
   }
+  closing_ = std::jthread([closed = std::move(closed)]() mutable { closed.clear(); });
   settle(true);
   tally_.stop_timing();
   notes_.push_back(
@@ -403,6 +408,7 @@ void Uprobes::stop_timing() {
 }
 
 void Uprobes::remove_events() {
+  if (closing_.joinable()) closing_.join();
   for (Event& event : events_) {
     event.opened.clear();  // an event in use is not removed
     const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", group_, event.name));

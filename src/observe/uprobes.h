@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,7 @@ class Uprobes {
   std::map<std::string, LateFile> late_files_;
   std::vector<std::pair<pid_t, std::string>> newly_mapped_;
   std::vector<std::string> notes_;
+  std::jthread closing_;  // of the returns' events
   std::chrono::steady_clock::time_point began_;
 };
 
