@@ -44,6 +44,17 @@ std::string write_whole(const std::string& path, const std::string& text) {
   return error;
 }
 
+// Apart, so that the short way of an edge keeps to the registers that it need not save.
+[[gnu::noinline]] hwprof_region enter_first(const char* name) {
+  RegionThread* regions = RegionRuntime::instance().start_thread();
+  return regions == nullptr ? RegionThread::kNoTicket : regions->enter_slowly(name);
+}
+
+[[gnu::noinline]] void leave_slowly(hwprof_region region) {
+  if (caller_regions == nullptr || !caller_regions->leave(region))
+    RegionRuntime::instance().leave_unknown(region);
+}
+
 }  // namespace
 
 void write_regions_at_exit() try {
@@ -76,20 +87,17 @@ const char* hwprof_start(const char* events) try {
   return "no memory";
 }
 
-hwprof_region hwprof_enter(const char* name) try {
+hwprof_region hwprof_enter(const char* name) {
   hwprof::RegionThread* regions = caller_regions;
-  if (regions == nullptr) [[unlikely]] {
-    regions = RegionRuntime::instance().start_thread();
-    if (regions == nullptr) return 0;
-  }
-  return regions->enter(name == nullptr ? "(no name)" : name);
-} catch (const std::bad_alloc&) {
-  return 0;
+  if (regions == nullptr) [[unlikely]]
+    return hwprof::enter_first(name);
+  return regions->enter(name);
 }
 
 void hwprof_leave(hwprof_region region) {
-  if (caller_regions == nullptr || !caller_regions->leave(region)) [[unlikely]]
-    RegionRuntime::instance().leave_unknown(region);
+  hwprof::RegionThread* regions = caller_regions;
+  if (regions == nullptr || !regions->leave_fast(region)) [[unlikely]]
+    hwprof::leave_slowly(region);
 }
 
 void hwprof_declare(hwprof_region region, double flops, double bytes) {

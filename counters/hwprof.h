@@ -9,7 +9,8 @@
  * - Regions nest within a thread. A region entered in a region of the same name is that region: its
  *   calls are counted, its total time is that of the outermost. Call paths of all threads are
  * merged by name in the report.
- * - Times are nanoseconds of CLOCK_MONOTONIC. Events are those of the thread that is inside, not of
+ * - Times are nanoseconds of CLOCK_MONOTONIC, or of the processor's own counter where events are
+ *   read in user space. Events are those of the thread that is inside, not of
  *   the threads that it starts.
  * - Total includes what nested regions took, self does not.
  * - Each edge costs time and events itself. What a pair costs at least is measured once; the report

@@ -47,48 +47,54 @@ Result<ThreadCounters> ThreadCounters::open(std::span<const NativeEvent> events,
   if (auto done = group->enable(); !done) return error_of(done);
   ThreadCounters counters(*std::move(group));
   Edge edge;
-  if (!counters.read_group(edge))
+  if (!counters.read_by_call(edge))
     return environment_error(0, "the kernel gave no counts for the group");
   counters.map_pages();
   return counters;
 }
 
 void ThreadCounters::map_pages() {
-  for (std::size_t member = 0; member < group_.size(); ++member) {
-    pages_.emplace_back(group_.descriptor(member));
-    const volatile perf_event_mmap_page* page = pages_.back().get();
+  for (std::size_t i = 0; i < group_.size(); ++i) {
+    Member& member = members_.emplace_back();
+    member.page = UserPage(group_.descriptor(i));
     // A software event has no register; index 0 with the capability set is a sysctl's refusal.
-    const auto reading =
-        page == nullptr ? std::nullopt : read_user_page(*page, read_counter_register);
-    if (!reading || reading->width < kLeastWidth) return pages_.clear();
+    const auto width =
+        member.page.get() == nullptr ? std::nullopt : readable_width(*member.page.get());
+    if (!width || *width < kLeastWidth) return members_.clear();
+    member.unused_bits = 64 - *width;
   }
+  in_use_ = {members_.data(), members_.data() + members_.size()};
+  // From here on, counts are made of what was read last.
+  Edge edge;
+  if (!read_by_call(edge) ||
+      !read_in_user_space(in_use_, missed_ns_alone_, [](std::size_t, std::uint64_t) {}))
+    return;
+  clock_ = RegionClock::of_page(*in_use_.first->page.get());
   user_space_ = true;
 }
 
-bool ThreadCounters::read_in_user_space(Edge& edge) {
-  for (std::size_t member = 0; member < pages_.size(); ++member) {
-    const auto reading = read_user_page(*pages_[member].get(), read_counter_register);
-    if (!reading) return false;
-    edge.values[member] = last_[member] = count_since(last_[member], *reading);
-    if (member == 0) edge.missed_ns = reading->missed_ns;
+bool ThreadCounters::read(Edge& edge) {
+  const auto take = [&](std::size_t number, std::uint64_t value) { edge.values[number] = value; };
+  if (user_space_ && read_in_user_space(in_use_, edge.missed_ns, take)) {
+    edge.read_by = ReadBy::kUserSpace;
+    return true;
   }
-  edge.user_space = true;
-  edge.enabled_ns = 0;
-  return true;
+  return read_by_call(edge);
 }
 
-bool ThreadCounters::read_group(Edge& edge) {
-  edge.user_space = false;
+bool ThreadCounters::read_by_call(Edge& edge) {
+  edge.read_by = ReadBy::kNobody;
   if (!group_.read(scratch_)) return false;
+  edge.read_by = ReadBy::kCall;
   edge.enabled_ns = scratch_.time_enabled_ns;
   edge.missed_ns = scratch_.time_enabled_ns - scratch_.time_running_ns;
   std::copy(scratch_.values.begin(), scratch_.values.end(), edge.values.begin());
-  std::copy(scratch_.values.begin(), scratch_.values.end(), last_.begin());
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i].last = scratch_.values[i];
   return true;
 }
 
 void ThreadCounters::forget_mappings() {
-  for (UserPage& page : pages_) page.forget();
+  for (Member& member : members_) member.page.forget();
 }
 
 }  // namespace hwprof

@@ -33,20 +33,26 @@ RegionSum copy_of(const RegionTree& tree, const RegionNode& node) {
   copy.selves.resize(tree.event_count());
   constexpr auto kRelaxed = std::memory_order_relaxed;
   tree.read_consistently([&] {
-    copy.calls = node.calls.load(kRelaxed);
-    copy.nested = node.nested.load(kRelaxed);
-    copy.open = node.open.load(kRelaxed);
-    copy.unfinished = node.unfinished.load(kRelaxed);
-    copy.total_ns = node.total_ns.load(kRelaxed);
-    copy.self_ns = node.self_ns.load(kRelaxed);
-    copy.counted_calls = node.counted_calls.load(kRelaxed);
-    copy.enabled_ns = node.enabled_ns.load(kRelaxed);
-    copy.running_ns = node.running_ns.load(kRelaxed);
+    copy.calls = node.calls.load();
+    copy.nested = node.nested.load();
+    copy.open = node.entered.load() - copy.calls;
+    copy.unfinished = node.unfinished.load();
+    copy.total_ns = node.total_ns.load();
+    copy.self_ns = node.self_ns.load();
+    copy.counted_calls = node.counted_calls.load();
+    copy.enabled_ns = node.enabled_ns.load();
+    copy.running_ns = node.running_ns.load();
+    if (tree.user_space()) {
+      const std::uint64_t user_ns = copy.total_ns - node.other_ns.load();
+      copy.counted_calls += copy.calls - node.other_calls.load();
+      copy.enabled_ns += user_ns;
+      copy.running_ns += user_ns;
+    }
     copy.flops = node.flops.load(kRelaxed);
     copy.bytes = node.bytes.load(kRelaxed);
     for (std::size_t i = 0; i < tree.event_count(); ++i) {
-      copy.totals[i] = node.events[i].total.load(kRelaxed);
-      copy.selves[i] = node.events[i].self.load(kRelaxed);
+      copy.totals[i] = node.events[i].total.load();
+      copy.selves[i] = node.events[i].self.load();
     }
   });
   return copy;
@@ -72,7 +78,7 @@ void RegionSums::merge(const RegionTree& tree) {
     pending.pop_back();
     const RegionNode* node = from->first_child.load(std::memory_order_acquire);
     for (; node != nullptr; node = node->next_sibling.load(std::memory_order_acquire)) {
-      const std::size_t target = child(to, node->name);
+      const std::size_t target = child(to, node->name.text());
       add_numbers(copy_of(tree, *node), nodes_[target]);
       pending.emplace_back(node, target);
     }

@@ -1,84 +1,170 @@
 #include "counters/region_thread.h"
 
 #include <algorithm>
+#include <new>
 
 namespace hwprof {
 namespace {
 
 constexpr std::size_t kFirstDepth = 32;
 
+// Both ways of an edge: with the processor's clock, else it would not be a short one.
+bool is_fast(const ThreadCounters* counters) {
+  return counters != nullptr && counters->user_space() && counters->clock().counts_ticks();
+}
+
 }  // namespace
 
 RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters)
-    : tree_(event_count),
-      frames_(kFirstDepth),
+    : fast_(is_fast(counters) ? counters : nullptr),
       last_ticket_(number << kEntryBits),
-      counters_(counters) {}
+      clock_(counters == nullptr ? RegionClock() : counters->clock()),
+      tree_(event_count, fast_ != nullptr),
+      counters_(counters),
+      frames_(kFirstDepth) {
+  top_ = frames_.data();
+  last_ = top_ + frames_.size() - 1;
+  top_->node = tree_.root();
+}
 
-void RegionThread::grow() { frames_.resize(frames_.size() * 2); }
+void RegionThread::grow() {
+  const auto depth = top_ - frames_.data();
+  frames_.resize(frames_.size() * 2);
+  top_ = frames_.data() + depth;
+  last_ = frames_.data() + frames_.size() - 1;
+}
 
-void RegionThread::begin_counting(Frame& frame) {
-  counters_->read(frame.start);
-  std::fill_n(frame.inner.begin(), tree_.event_count(), 0);
+RegionThread::Ticket RegionThread::enter_slowly(const char* name) noexcept try {
+  if (top_ == last_) grow();
+  RegionNode* above = top_->node;
+  RegionNode* node =
+      above == nullptr ? nullptr : tree_.child(above, name == nullptr ? "(no name)" : name);
+  if (node != nullptr) {
+    Frame& frame = open_frame(node);
+    return fast_ != nullptr ? begin_fast(frame) : begin(frame);
+  }
+  mishaps_.dropped.add(1);
+  Frame& frame = *++top_;
+  frame.node = nullptr;
+  frame.start.read_by = ReadBy::kNobody;
+  frame.short_way = false;
+  return frame.ticket = ++last_ticket_;
+} catch (const std::bad_alloc&) {
+  return kNoTicket;
+}
+
+RegionThread::Ticket RegionThread::begin(Frame& frame) noexcept {
+  frame.start.read_by = ReadBy::kNobody;
+  frame.short_way = false;
+  if (counters_ != nullptr) {
+    std::fill_n(frame.inner.begin(), tree_.event_count(), 0);
+    counters_->read(frame.start);
+  }
+  frame.start_time = clock_.now();
+  return frame.ticket;
+}
+
+bool RegionThread::leave(Ticket ticket) noexcept {
+  const std::uint64_t now = clock_.now();
+  if (top_->ticket != ticket || ticket == kNoTicket) return leave_outer(ticket, now);
+  pop(now);
+  return true;
+}
+
+void RegionThread::pop(std::uint64_t now) {
+  Frame& frame = *top_;
+  if (frame.node == nullptr) {
+    --top_;
+    return;
+  }
+  Edge end;
+  if (counters_ != nullptr) counters_->read(end);
+  --top_;
+  const std::uint64_t took_ns = clock_.as_ns(now - frame.start_time);
+  const auto add_the_rest = [&](RegionNode&) {
+    if (counters_ != nullptr) add_counts(frame, end, took_ns);
+  };
+  if (is_nested_in_itself(frame))
+    sum_up<true>(frame, *top_, took_ns, add_the_rest);
+  else
+    sum_up<false>(frame, *top_, took_ns, add_the_rest);
+}
+
+void RegionThread::stop_user_space() {
+  counters_->stop_user_space();
+  fast_ = nullptr;
 }
 
 void RegionThread::add_counts(Frame& frame, const Edge& end, std::uint64_t took_ns) {
-  Frame* outer = depth_ == 0 ? nullptr : &frames_[depth_ - 1];
-  if (!frame.start.counted || !end.counted) {
+  RegionNode& node = *frame.node;
+  const bool nested = is_nested_in_itself(frame);
+  if (tree_.user_space()) {
+    node.other_calls.add(1);
+    if (!nested) node.other_ns.add(took_ns);
+  }
+  Frame& outer = *top_;
+  if (frame.start.read_by == ReadBy::kNobody || end.read_by == ReadBy::kNobody) {
     // What this call took cannot be taken from the outer region's self either.
-    if (outer != nullptr) outer->start.counted = false;
+    outer.start.read_by = ReadBy::kNobody;
+    outer.short_way = false;
     return;
   }
-  const std::uint64_t missed_ns = end.missed_ns - frame.start.missed_ns;
-  const bool user_space = frame.start.user_space || end.user_space;
+  // Where an entry took the short way its missed_ns is not set: leaving looks whether that is still
+  // what it was when the thread was alone.
+  const auto missed_ns = [&](const Edge& edge) {
+    return &edge == &frame.start && edge.read_by == ReadBy::kUserSpace
+               ? counters_->missed_ns_alone()
+               : edge.missed_ns;
+  };
+  const std::uint64_t missed_inside_ns = missed_ns(end) - missed_ns(frame.start);
+  const bool user_space =
+      frame.start.read_by == ReadBy::kUserSpace || end.read_by == ReadBy::kUserSpace;
   // Shared counters need a scale factor, and without both times it would be a guess: such a call
   // counts as not counted, and the next ones use read().
-  const bool known = !user_space || missed_ns == 0;
-  if (!known) counters_->stop_user_space();
+  const bool known = !user_space || missed_inside_ns == 0;
+  if (!known) stop_user_space();
   for (std::size_t i = 0; i < tree_.event_count(); ++i) {
     const std::uint64_t count = end.values[i] - frame.start.values[i];
-    if (outer != nullptr) outer->inner[i] += count;
+    outer.inner[i] += count;
     if (!known) continue;
-    RegionNode::Event& sums = frame.node->events[i];
-    add(sums.self, count - frame.inner[i]);
-    if (!frame.nested_in_itself) add(sums.total, count);
+    RegionNode::Event& sums = node.events[i];
+    sums.self.add(count - frame.inner[i]);
+    if (!nested) sums.total.add(count);
   }
   if (!known) return;
-  add(frame.node->counted_calls, 1);
-  if (frame.nested_in_itself) return;
+  node.counted_calls.add(1);
+  if (nested) return;
   const std::uint64_t enabled_ns = user_space ? took_ns : end.enabled_ns - frame.start.enabled_ns;
-  add(frame.node->enabled_ns, enabled_ns);
-  add(frame.node->running_ns, enabled_ns - std::min(missed_ns, enabled_ns));
+  node.enabled_ns.add(enabled_ns);
+  node.running_ns.add(enabled_ns - std::min(missed_inside_ns, enabled_ns));
 }
 
-bool RegionThread::leave_outer(Ticket ticket, std::uint64_t now_ns) {
-  std::size_t at = depth_;
-  while (at != 0 && frames_[at - 1].ticket != ticket) --at;
-  if (at == 0) return false;
-  add(mishaps_.left_by_outer, depth_ - at);
-  while (depth_ >= at) pop(now_ns);
+bool RegionThread::leave_outer(Ticket ticket, std::uint64_t now) {
+  Frame* at = top_;
+  while (at != frames_.data() && at->ticket != ticket) --at;
+  if (at == frames_.data()) return false;
+  mishaps_.left_by_outer.add(static_cast<std::uint64_t>(top_ - at));
+  while (top_ >= at) pop(now);
   return true;
 }
 
 bool RegionThread::declare(Ticket ticket, double flops, double bytes) {
-  for (std::size_t at = depth_; at != 0; --at) {
-    const Frame& frame = frames_[at - 1];
-    if (frame.ticket != ticket) continue;
-    if (frame.node == nullptr) return true;
-    add(frame.node->flops, flops);
-    add(frame.node->bytes, bytes);
+  for (const Frame* frame = top_; frame != frames_.data(); --frame) {
+    if (frame->ticket != ticket) continue;
+    if (frame->node == nullptr) return true;
+    add(frame->node->flops, flops);
+    add(frame->node->bytes, bytes);
     return true;
   }
   return false;
 }
 
 std::size_t RegionThread::leave_all() {
-  const std::uint64_t now_ns = monotonic_ns();
-  const std::size_t open = depth_;
-  while (depth_ != 0) {
-    RegionNode* node = frames_[depth_ - 1].node;
-    if (node != nullptr) add(node->unfinished, 1);
-    pop(now_ns);
+  const std::uint64_t now = clock_.now();
+  const auto open = static_cast<std::size_t>(top_ - frames_.data());
+  while (top_ != frames_.data()) {
+    if (top_->node != nullptr) top_->node->unfinished.add(1);
+    pop(now);
   }
   return open;
 }

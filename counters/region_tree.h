@@ -7,31 +7,34 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-namespace hwprof {
+#include "counters/region_name.h"
+#include "counters/region_number.h"
 
-using RegionNumber = std::atomic<std::uint64_t>;
+namespace hwprof {
 
 // What is summed up over the entries of one call path.
 struct RegionNode {
-  RegionNode(std::string_view region, RegionNode* above, std::size_t event_count);
+  RegionNode(const char* region, RegionNode* above, std::size_t event_count);
 
-  const std::string name;
+  RegionName name;
   RegionNode* const parent;
   std::atomic<RegionNode*> first_child = nullptr, next_sibling = nullptr;
 
+  RegionNumber entered = 0;
   RegionNumber calls = 0;       // finished
   RegionNumber nested = 0;      // of these, inside another call of the same path
-  RegionNumber open = 0;        // entered and not left yet
   RegionNumber unfinished = 0;  // ended by the end of the thread
   RegionNumber total_ns = 0, self_ns = 0;
-  RegionNumber counted_calls = 0;               // those with events
-  RegionNumber enabled_ns = 0, running_ns = 0;  // of the counters, in counted calls
-  std::atomic<double> flops = 0, bytes = 0;     // declared, without nested regions
+  // Calls whose events were read by read(), and the times of the counters in them. Calls read in
+  // user space are the others: an edge has no time to count what is so nearly always.
+  RegionNumber counted_calls = 0, enabled_ns = 0, running_ns = 0;
+  // Where the thread reads in user space: calls that were not, and their share of total_ns.
+  RegionNumber other_calls = 0, other_ns = 0;
+  std::atomic<double> flops = 0, bytes = 0;  // declared, without nested regions
   struct Event {
     RegionNumber total = 0, self = 0;
   };
@@ -44,36 +47,45 @@ struct RegionNode {
 
 class RegionTree {
  public:
-  explicit RegionTree(std::size_t event_count);
+  explicit RegionTree(std::size_t event_count, bool user_space = false);
 
   RegionNode* root() { return &root_; }
   [[nodiscard]] const RegionNode* root() const { return &root_; }
   [[nodiscard]] std::size_t event_count() const { return event_count_; }
+  // Calls are counted in user space, but for the node's other_calls.
+  [[nodiscard]] bool user_space() const { return user_space_; }
   [[nodiscard]] std::size_t paths() const { return nodes_.size(); }
 
   // The child of `parent` with this name, made if need be; `parent` itself for its own name: a
   // function that calls itself makes no path at each depth. nullptr: there are too many paths,
   // or no memory is left.
   RegionNode* child(RegionNode* parent, const char* name) {
+    RegionNode* node = expected_child(parent, name);
+    if (node != nullptr) return node;
+    node = find_or_make(parent, name);
+    if (node != nullptr && !node->name.stands_like(name)) node->name.stand_like(name);
+    return node;
+  }
+  // The same where it is quickly found, without a call of any function; else nullptr.
+  static RegionNode* expected_child(RegionNode* parent, const char* name) {
     RegionNode* hint = parent->hint;
-    if (hint != nullptr) {
-      if (hint->name == name) return hint;
-      // Regions mostly come in the order in which they came first.
-      hint = hint->next_sibling.load(std::memory_order_relaxed);
-      if (hint != nullptr && hint->parent == parent && hint->name == name)
-        return parent->hint = hint;
-    }
-    return find_or_make(parent, name);
+    if (hint == nullptr) return nullptr;
+    if (hint->name.stands_like(name) && hint->name.is_like(name)) return hint;
+    // Regions mostly come in the order in which they came first.
+    hint = hint->next_sibling.load(std::memory_order_relaxed);
+    if (hint == nullptr || hint->parent != parent) return nullptr;
+    if (!hint->name.stands_like(name) || !hint->name.is_like(name)) return nullptr;
+    return parent->hint = hint;
   }
 
-  // Around a change of several numbers.
-  void begin_change() {
-    sequence_.store(sequence_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  // Around a change of several numbers. What the first returns goes to the second.
+  std::uint64_t begin_change() {
+    const std::uint64_t before = sequence_.load(std::memory_order_relaxed);
+    sequence_.store(before + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
+    return before;
   }
-  void end_change() {
-    sequence_.store(sequence_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  void end_change(std::uint64_t before) { sequence_.store(before + 2, std::memory_order_release); }
 
   // Calls `copy` until no change happened meanwhile.
   template <class Copy>
@@ -102,16 +114,14 @@ class RegionTree {
   };
 
   std::size_t event_count_;
+  bool user_space_;
   RegionNode root_;
-  RegionNumber sequence_ = 0;
+  std::atomic<std::uint64_t> sequence_ = 0;
   std::vector<std::unique_ptr<RegionNode>> nodes_;
   std::unordered_map<Key, RegionNode*, KeyHash> index_;
 };
 
-// For numbers that only one thread writes: no locked instruction.
-inline void add(RegionNumber& number, std::uint64_t amount) {
-  number.store(number.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-}
+// By the owner alone: no locked instruction.
 inline void add(std::atomic<double>& number, double amount) {
   number.store(number.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
 }

@@ -33,7 +33,7 @@ struct Numbers {
 
 RegionNode* add_node(RegionTree& tree, RegionNode* parent, const char* name, Numbers numbers) {
   RegionNode* node = tree.child(parent, name);
-  node->calls = node->counted_calls = numbers.calls;
+  node->entered = node->calls = node->counted_calls = numbers.calls;
   node->total_ns = node->enabled_ns = node->running_ns = numbers.total_ns;
   node->self_ns = numbers.self_ns;
   node->events[0].total = numbers.total;
@@ -137,10 +137,10 @@ TEST(RegionReport, ASumOfABusyThreadIsOfOneMoment) {
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     while (!stop) {
-      tree.begin_change();
-      add(node->calls, 1);
-      for (std::size_t i = 0; i < kEvents; ++i) add(node->events[i].self, 1);
-      tree.end_change();
+      const std::uint64_t before = tree.begin_change();
+      node->calls.add(1);
+      for (std::size_t i = 0; i < kEvents; ++i) node->events[i].self.add(1);
+      tree.end_change(before);
     }
   });
   int torn = 0;
