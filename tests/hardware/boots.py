@@ -56,7 +56,7 @@ BOOTS = [
     Boot("threads", Machine(cpus=2), [cases("Threads", "TwoCpus", "Cpus")]),
     Boot("regions", Machine(), [cases("AnyPmu/Regions")]),
     # PMUv3p5: event counters of 64 bits, so that user space may read them.
-    Boot("long", Machine(cpu="max,pauth-impdef=on"), [cases("LongCounters/Regions")]),
+    Boot("long", Machine(cpu="max,pauth-impdef=on"), [cases("LongCounters/Regions", "TwoUserEvents")]),
     Boot("no-pmu", Machine(cpu="neoverse-n1,pmu=off"), [cases("NoPmu")]),
     Boot("no-ins", Machine(icount=False), [cases("NoInstructions")]),
     Boot("a72", Machine(cpu="cortex-a72"), [cases("UnknownToLibpfm"), LIST]),
