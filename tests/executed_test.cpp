@@ -66,7 +66,6 @@ TEST(Executed, IsAbsentWithoutSamplesAndWithoutArithmetic) {
   const auto copies = blas::executed(profile_of({{"/a", "memcpy", 1, 5, kCopy, {1}}}));
   EXPECT_TRUE(copies.loops.empty());
   EXPECT_FALSE(copies.threads());
-  EXPECT_FALSE(copies.threads);
 }
 
 TEST(Executed, KnowsTheMakerByTheNamesOfKernels) {

@@ -190,7 +190,7 @@ TEST_F(SamplingTest, AttachesToAllThreadsOfARunningProcess) {
   const SampleProfile profile = sampling->finish();
   EXPECT_GE(fraction(profile, HOT_LOOPS, "loop_128_mul_add", {LoopWidth::k128, false}), 0.9)
       << describe(profile);
-  EXPECT_EQ(blas::executed(profile).threads, 2);
+  EXPECT_EQ(blas::executed(profile).threads(), 2);
 }
 
 TEST_F(SamplingTest, GivesStacksAndLinesWhenAsked) {

@@ -16,26 +16,33 @@ double weight_of(std::string_view symbol) {
   return symbol.starts_with('d') || symbol.starts_with('z') ? 2 : 1;
 }
 
+// Calls without a time, such as dot products, are left out where they are less of all FLOP.
+constexpr double kNegligible = 0.02;
+
 struct Work {
   double flops = 0;
   double f32_flops = 0;  // as if it were single precision
   double time_ns = 0;
-  bool timed = true;  // every call that has FLOP has a time
+
+  void add(const report::CallSite& site) {
+    flops += *site.flops;
+    f32_flops += *site.flops * weight_of(site.symbol);
+    time_ns += site.time_ns.value_or(0);
+  }
 };
 
-Work total(const report::Called& called) {
-  Work work;
+struct Total {
+  Work all, timed;
+};
+
+Total total(const report::Called& called) {
+  Total total;
   for (const report::CallSite& site : called.calls) {
     if (site.flops.value_or(0) <= 0) continue;
-    work.flops += *site.flops;
-    work.f32_flops += *site.flops * weight_of(site.symbol);
-    if (site.time_ns.value_or(0) > 0) {
-      work.time_ns += *site.time_ns;
-    } else {
-      work.timed = false;
-    }
+    total.all.add(site);
+    if (site.time_ns.value_or(0) > 0) total.timed.add(site);
   }
-  return work;
+  return total;
 }
 
 bool is_blas(const std::string& path, const std::vector<report::LoadedLibrary>& loaded) {
@@ -68,7 +75,9 @@ report::Performing performing(const report::Called& called, const report::Execut
                               const std::vector<report::LoadedLibrary>& loaded,
                               std::optional<double> core_peak_gflops) {
   report::Performing result;
-  const Work work = total(called);
+  const Total sum = total(called);
+  const bool timed = sum.timed.flops >= (1 - kNegligible) * sum.all.flops;
+  const Work& work = timed ? sum.timed : sum.all;
   if (work.flops <= 0) {
     result.reason = called.how == "none"   ? "calls were not watched"
                     : called.calls.empty() ? "no BLAS call"
@@ -77,7 +86,7 @@ report::Performing performing(const report::Called& called, const report::Execut
   }
   const int threads = blas_threads(executed, loaded);
   double seconds = 0;
-  if (work.timed) {
+  if (timed) {
     seconds = work.time_ns * 1e-9;
     result.how = "FLOP of the shapes / time inside the calls";
   } else if (executed.frequency_hz > 0) {

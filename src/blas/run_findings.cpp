@@ -12,6 +12,7 @@ namespace hwprof::blas {
 namespace {
 
 constexpr std::size_t kMostCallSites = 3;  // sentences; the list of calls has all
+constexpr double kNotableFlops = 0.05;     // of all: what does less needs no sentence
 
 std::string percent(double fraction) {
   return fraction < 0.01 ? "under 1 %" : fmt::format("{:.0f} %", 100 * fraction);
@@ -72,7 +73,13 @@ void add_served(const RunVerdictInput& input, const Served& served, const std::s
                 std::vector<std::string>& all) {
   const report::BlasEvidence& evidence = input.evidence;
   std::vector<std::string> own, foreign;
+  double most_flops = 0;
   for (const report::CallSite& site : evidence.called.calls) {
+    most_flops = std::max(most_flops, site.flops.value_or(0));
+  }
+  for (const report::CallSite& site : evidence.called.calls) {
+    if (site.flops && *site.flops < kNotableFlops * most_flops) continue;
+    if (is_of(site.library, "onednn", evidence)) continue;  // said with the share of the time
     const bool is_own = served.provider == "unknown" || site.library == served.path ||
                         is_of(site.library, served.provider, evidence);
     if (is_own && own.size() < kMostCallSites) own.push_back(calls_of(site));
@@ -84,8 +91,8 @@ void add_served(const RunVerdictInput& input, const Served& served, const std::s
   if (!own.empty()) {
     sentence = fmt::format("{}, served by {}", joined(own, " and "), served_by(served));
   } else {
-    sentence = fmt::format("{} of the time is in {}", percent(served.blas_share),
-                           served_by(served));
+    sentence =
+        fmt::format("{} of the time is in {}", percent(served.blas_share), served_by(served));
     if (evidence.called.how != "none") {
       sentence += "; no call into it was seen: it is linked statically, or calls itself (LAPACK)";
     }
@@ -95,23 +102,34 @@ void add_served(const RunVerdictInput& input, const Served& served, const std::s
   all.insert(all.end(), foreign.begin(), foreign.end());
 }
 
-void add_other(const Served& served, bool first, std::vector<std::string>& all) {
-  all.push_back(fmt::format("{}{} of the time is {}.", first ? "No BLAS call: " : "",
-                            percent(served.other_share),
-                            with_width(served.other, width_of_loops(served.other_loops), ", ")));
+void add_other(const Served& served, bool no_call, std::vector<std::string>& all) {
+  const std::string what = with_width(served.other, width_of_loops(served.other_loops), ", ");
+  all.push_back(no_call ? fmt::format("No BLAS call: {} of the time is {}.",
+                                      percent(served.other_share), what)
+                        : fmt::format("{} of the time made no BLAS call: it is {}.",
+                                      percent(served.other_share), what));
 }
 
 void add_nothing_called(const RunVerdictInput& input, const Served& served,
                         std::vector<std::string>& all) {
   const report::BlasEvidence& evidence = input.evidence;
   const report::Executed& executed = evidence.executed;
-  std::string sentence = evidence.called.how == "none" ? "No time in a BLAS" : "No BLAS call";
+  std::string sentence =
+      evidence.called.how == "none" ? "No time in a BLAS" : "No BLAS call that does work";
+  if (evidence.called.calls.empty() && evidence.called.how != "none") sentence = "No BLAS call";
   if (served.sampled && !executed.loops.empty()) {
     const report::LibraryLoops& hottest = executed.loops.front();
-    sentence += fmt::format(": {} of the time is {}", percent(hottest.fraction),
-                            with_width(file_label(hottest.library), width_of_loops(&hottest), ", "));
+    sentence +=
+        fmt::format(": {} of the time is {}", percent(hottest.fraction),
+                    with_width(file_label(hottest.library), width_of_loops(&hottest), ", "));
   }
   all.push_back(sentence + ".");
+  for (const report::CallSite& site : evidence.called.calls) {
+    if (is_of(site.library, "onednn", evidence)) continue;
+    all.push_back(fmt::format("{}, served by {}, is too little to matter.", calls_of(site),
+                              file_label(site.library)));
+    break;
+  }
 }
 
 // A tool that lists what is loaded would name these.

@@ -190,7 +190,9 @@ void judge_without_blas(const RunVerdictInput& input, const Served& served,
     return;
   }
   result.verdict = "not-called";
-  result.why = watched ? "no BLAS function was called" : "no time was spent in a BLAS";
+  result.why = !watched                        ? "no time was spent in a BLAS"
+               : evidence.called.calls.empty() ? "no BLAS function was called"
+                                               : "no BLAS function was called that does work";
 }
 
 }  // namespace

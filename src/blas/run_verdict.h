@@ -24,6 +24,9 @@ struct RunThresholds {
   std::uint64_t enough_samples = 100;
   double notable_share = 0.1;      // of all samples: worth a sentence, or a verdict of its own
   double negligible_share = 0.02;  // below this, work was not done there
+  // Calls of fewer FLOP together are no work: numpy multiplies two vectors of two elements when it
+  // is imported.
+  double least_flops = 1000;
   // Samples decide which library served from this share on; below, the calls do.
   double deciding_share = 0.05;
 };

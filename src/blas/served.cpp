@@ -1,6 +1,7 @@
 #include "src/blas/served.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -23,7 +24,10 @@ std::string provider_of(const std::string& path, const report::BlasEvidence& evi
   return "";
 }
 
-bool is_blas(const std::string& provider) { return !provider.empty() && provider != kOneDnn; }
+// Eigen's products are templates in the program, which nobody can exchange.
+bool is_blas(const std::string& provider) {
+  return !provider.empty() && provider != kOneDnn && provider != "eigen";
+}
 
 // FLOP say more than counts; calls without a shape to count them by still count.
 double weight(const report::CallSite& site) {
@@ -33,6 +37,7 @@ double weight(const report::CallSite& site) {
 struct Work {
   double weight = 0;
   std::uint64_t calls = 0;
+  double flops = 0;  // infinite where calls have no shape to count them by
   std::string path;  // of the heaviest
   double heaviest = 0;
 };
@@ -42,9 +47,11 @@ std::map<std::string, Work> work_by_provider(const report::BlasEvidence& evidenc
   for (const report::CallSite& site : evidence.called.calls) {
     std::string provider = provider_of(site.library, evidence);
     if (provider.empty()) provider = "unknown";
+    if (!is_blas(provider)) continue;
     Work& work = all[provider];
     work.weight += weight(site);
     work.calls += site.count;
+    work.flops += site.flops.value_or(std::numeric_limits<double>::infinity());
     if (weight(site) >= work.heaviest) {
       work.heaviest = weight(site);
       work.path = site.library;
@@ -113,7 +120,7 @@ void choose_provider(const report::BlasEvidence& evidence, const RunThresholds& 
     served.provider = hot->first;
     const auto same = calls.find(hot->first);
     served.path = same != calls.end() ? same->second.path : hot->second.path;
-  } else if (called != calls.end()) {
+  } else if (called != calls.end() && called->second.flops >= thresholds.least_flops) {
     served.provider = called->first;
     served.path = called->second.path;
   }
@@ -129,7 +136,8 @@ void choose_provider(const report::BlasEvidence& evidence, const RunThresholds& 
 const report::SelectedCore* core_of(const Served& served, const report::BlasEvidence& evidence) {
   const report::SelectedCore* best = nullptr;
   const auto rank = [&](const report::SelectedCore& core) {
-    return (core.core.empty() ? 0 : 4) + (served.loops != nullptr && core.path == served.loops->library ? 2 : 0) +
+    return (core.core.empty() ? 0 : 4) +
+           (served.loops != nullptr && core.path == served.loops->library ? 2 : 0) +
            (core.path == served.path ? 1 : 0);
   };
   for (const report::SelectedCore& core : evidence.selected) {

@@ -101,13 +101,15 @@ Result<void> set_stacks(Text, Text text, RunOptions& to) {
 
 Result<void> set_flame(Text name, Text text, RunOptions& to) {
   if (!text.ends_with(".svg") && !text.ends_with(".html")) {
-    return usage_error(fmt::format("{} takes a file that ends in .svg or .html, not '{}'", name, text));
+    return usage_error(
+        fmt::format("{} takes a file that ends in .svg or .html, not '{}'", name, text));
   }
   return set_stacks<&RunOptions::flame>(name, text, to);
 }
 
-constexpr Row kFlame = {"--flame",     "FILE",   kReport,
-                        Occurs::kOnce, set_flame, "Draw a flame graph: FILE.svg, or FILE.html to look at."};
+constexpr Row kFlame = {"--flame", "FILE",
+                        kReport,   Occurs::kOnce,
+                        set_flame, "Draw a flame graph: FILE.svg, or FILE.html to look at."};
 constexpr Row kFolded = {"--folded",
                          "FILE",
                          kReport,

@@ -31,8 +31,7 @@ Evidence Evidence::prepare(const RunRequest& request) {
   state->sampling_options = {
       .hz = request.frequency_hz, .stacks = request.stacks, .lines = request.lines};
   if (request.calls) {
-    state->calls =
-        blas::CallWatch::prepare({.command = request.command, .attach = request.attach});
+    state->calls = blas::CallWatch::prepare({.command = request.command, .attach = request.attach});
   } else {
     state->found.called.reason = "not watched (--no-calls)";
   }

@@ -58,8 +58,7 @@ void measure_performing(report::BlasEvidence& evidence) {
                                  [](const auto& site) { return site.flops.value_or(0) > 0; });
   std::optional<double> peak;
   if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
-  evidence.performing =
-      blas::performing(evidence.called, evidence.executed, evidence.loaded, peak);
+  evidence.performing = blas::performing(evidence.called, evidence.executed, evidence.loaded, peak);
 }
 
 }  // namespace

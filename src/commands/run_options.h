@@ -29,7 +29,7 @@ enum class RunFormat { kText, kJson, kMarkdown };
 struct RunOptions {
   RunRequest request;
   RunFormat format = RunFormat::kText;
-  std::string output;  // empty: standard error
+  std::string output;                     // empty: standard error
   std::string flame, folded, speedscope;  // files for the sampled stacks; empty: none
 };
 

@@ -8,14 +8,16 @@
 #include <cstring>
 
 #include "src/report/format.h"
+#include "src/report/printable.h"
 #include "src/report/reasons.h"
 
 namespace hwprof::report {
 namespace {
 
-constexpr std::size_t kMostRows = 12;   // of a table; the JSON report has all
-constexpr std::size_t kMostShapes = 3;  // of one row
-constexpr int kSignalBase = 128;        // exit code of a command that a signal ended
+constexpr std::size_t kMostRows = 12;       // of a table; the JSON report has all
+constexpr std::size_t kMostShapes = 3;      // of one row
+constexpr std::size_t kLongestSymbol = 48;  // names of C++ templates have hundreds of characters
+constexpr int kSignalBase = 128;            // exit code of a command that a signal ended
 
 std::string seconds_text(double seconds) { return significant(seconds, 3) + " s"; }
 
@@ -162,6 +164,12 @@ std::string shapes_cell(const CallSite& site) {
   return fmt::format("{}{}", fmt::join(parts, ", "), more ? ", ..." : "");
 }
 
+std::string symbol_cell(const std::string& symbol) {
+  if (symbol.empty()) return "(no symbol)";
+  if (display_width(symbol) <= static_cast<int>(kLongestSymbol)) return symbol;
+  return printable(symbol).substr(0, kLongestSymbol - 3) + "...";
+}
+
 Table share_table(std::string title, std::string name, const std::vector<SampleShare>& shares,
                   bool with_library) {
   Table table{.title = std::move(title),
@@ -174,8 +182,9 @@ Table share_table(std::string title, std::string name, const std::vector<SampleS
       table.notes.push_back(fmt::format("and {} more", shares.size() - kMostRows));
       break;
     }
-    TableRow row{
-        "", {share.name, significant(100 * share.fraction, 3), fmt::format("{}", share.samples)}};
+    TableRow row{"",
+                 {with_library ? symbol_cell(share.name) : share.name,
+                  significant(100 * share.fraction, 3), fmt::format("{}", share.samples)}};
     if (with_library) row.cells.push_back(file_name(share.library));
     table.rows.push_back(std::move(row));
   }
@@ -187,7 +196,8 @@ Table share_table(std::string title, std::string name, const std::vector<SampleS
 std::vector<Headline> run_headlines(const Run& run) {
   const RunBlas& blas = run.blas;
   std::string text = "BLAS " + (blas.verdict == "optimal" ? blas.verdict : upper(blas.verdict));
-  if (blas.factor && blas.verdict != "optimal")
+  constexpr double kWorthSaying = 1.05;
+  if (blas.factor.value_or(1) > kWorthSaying && blas.verdict != "optimal")
     text += fmt::format(": {} times faster is possible", significant(*blas.factor, 2));
   text += ". ";
   std::vector<std::string> findings = blas.findings;
@@ -286,7 +296,6 @@ Table symbols_table(const Executed& executed) {
   return share_table("CPU time by symbol", "symbol", executed.by_symbol, true);
 }
 
-
 Table lines_table(const Executed& executed) {
   Table table{.title = "CPU time by source line",
               .columns = {{"line", true}, {"% of\nCPU time"}, {"samples"}, {"in", true}},
@@ -297,10 +306,10 @@ Table lines_table(const Executed& executed) {
       table.notes.push_back(fmt::format("and {} more", executed.lines.size() - kMostRows));
       break;
     }
-    table.rows.push_back({"",
-                          {fmt::format("{}:{}", line.file, line.line),
-                           significant(100 * line.fraction, 3), fmt::format("{}", line.samples),
-                           line.symbol.empty() ? std::string(kAbsent) : line.symbol}});
+    table.rows.push_back(
+        {"",
+         {fmt::format("{}:{}", line.file, line.line), significant(100 * line.fraction, 3),
+          fmt::format("{}", line.samples), symbol_cell(line.symbol)}});
   }
   return table;
 }

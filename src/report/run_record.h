@@ -94,7 +94,7 @@ struct Executed {
   std::vector<SampleShare> by_library, by_symbol;
   // Of the enclosing loops: "512", "256", "128", "scalar"; "no-loop", "unclassified".
   std::vector<SampleShare> vector_width;
-  std::vector<LibraryLoops> loops;     // most samples first
+  std::vector<LibraryLoops> loops;  // most samples first
   // Only where they were asked for. Stacks are for flame graphs and in no report.
   std::vector<HotLine> lines;
   std::vector<FoldedStack> stacks;
