@@ -87,7 +87,9 @@ TEST(RegionName, NoByteOfAnotherPageIsRead) {
     EXPECT_TRUE(first.is(page.at_the_start(text)));
     EXPECT_TRUE(last.is(page.at_the_end(text)));
     // A shorter text at the place of a longer one, that ends with the page.
-    if (length >= 8) EXPECT_FALSE(last.is(page.at_the_end(text_of(length - 8))));
+    if (length >= 8) {
+      EXPECT_FALSE(last.is(page.at_the_end(text_of(length - 8))));
+    }
   }
 }
 
