@@ -220,12 +220,16 @@ TEST(RunVerdict, OneDnnIsAnotherLibrary) {
 TEST(RunVerdict, SpeaksOfBothWhereAProgramUsesBoth) {
   Case of = openblas("SkylakeX", "512");
   load(of, "/usr/lib/libdnnl.so.2", "onednn", false);
-  of.evidence.executed.by_library = {{kKernels, "", 400, 0.4}, {"[generated code]", "", 510, 0.51}};
+  of.evidence.executed.by_library.clear();
+  execute(of, "[generated code]", 0.51, "256");
+  execute(of, kKernels, 0.4, "512");
   const auto result = of.judged();
   EXPECT_EQ(result.verdict, "optimal");
   EXPECT_THAT(result.findings,
-              ElementsAre(StartsWith("100 calls of sgemm_"),
-                          "51 % of the time is oneDNN code generated at run time."));
+              ElementsAre(StartsWith("100 calls of sgemm_ from libtorch_cpu, served by libopenblas "
+                                     "SkylakeX kernels (512-bit FMA)"),
+                          "51 % of the time made no BLAS call: it is oneDNN code generated at run "
+                          "time, 256-bit FMA."));
 }
 
 TEST(RunVerdict, AFewCallsBesideOneDnnDoNotMakeItABlasProgram) {
@@ -234,7 +238,27 @@ TEST(RunVerdict, AFewCallsBesideOneDnnDoNotMakeItABlasProgram) {
   of.evidence.executed.by_library = {{"[generated code]", "", 900, 0.9}};
   const auto result = of.judged();
   EXPECT_EQ(result.verdict, "other-library");
-  EXPECT_THAT(result.findings.front(), StartsWith("90 % of the time is oneDNN"));
+  EXPECT_THAT(result.findings.front(),
+              StartsWith("90 % of the time made no BLAS call: it is oneDNN"));
+}
+
+TEST(RunVerdict, CallsOfAFewFlopAreNoWork) {
+  Case of;
+  load(of, kOpenBlas, "openblas", true);
+  call(of, kOpenBlas, 1, 4);
+  auto result = of.judged();
+  EXPECT_EQ(result.verdict, "not-called");
+  EXPECT_THAT(result.findings, Contains(::testing::HasSubstr("too little to matter")));
+  of.evidence.called.calls.front().flops = 2e6;
+  EXPECT_EQ(of.judged().provider, "openblas");
+}
+
+TEST(RunVerdict, ProductsOfEigenAreThoseOfTheProgram) {
+  Case of;
+  of.evidence.called.how = "uprobe";
+  execute(of, "/home/user/solver", 0.99, "128");
+  of.evidence.executed.loops.front().provider = "eigen";
+  EXPECT_EQ(of.judged().verdict, "not-called");
 }
 
 TEST(RunVerdict, IsNotCalledWhereABlasIsOnlyLoaded) {

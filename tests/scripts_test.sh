@@ -22,6 +22,11 @@ fresh_machine() {
   mkdir -p "$work/bin" "$work/a tree" "$work/elsewhere"
   cp -r "$root/scripts" "$root/.ci" "$work/a tree/"
   tree="$work/a tree"
+  mkdir -p "$tree/tests/matrix"
+  cat >"$tree/tests/matrix/libraries.py" <<'EOF'
+import os, sys
+open(os.environ["WORK"] + "/unpacked.log", "a").write(" ".join(["unpack"] + sys.argv[1:]) + "\n")
+EOF
   lacking=""
   printf 'ID=debian\n' >"$work/os-release"
   fake dpkg-query <<'EOF'
@@ -96,6 +101,17 @@ setup_does_nothing_where_all_is_there() {
   on_machine "$tree/scripts/setup" build test lint
   expect equal "$code" 0
   expect equal "$out$err" ""
+  expect test ! -e "$work/apt.log"
+}
+
+setup_unpacks_libraries_for_tests_and_installs_none() {
+  on_machine "$tree/scripts/setup" build
+  expect equal "$code" 0
+  expect test ! -e "$work/unpacked.log"
+  on_machine "$tree/scripts/setup" build test
+  expect equal "$(cat "$work/unpacked.log")" "unpack --for-tests"
+  on_machine "$tree/scripts/setup" --matrix
+  expect equal "$(tail -n 1 "$work/unpacked.log")" "unpack"
   expect test ! -e "$work/apt.log"
 }
 

@@ -4,13 +4,15 @@
 Installing a BLAS changes what the machine's programs get. So each package is downloaded with apt
 (which checks its signature) and unpacked into a folder of its own: ROOT/PACKAGE/usr/lib/...
 """
+import ctypes
 import os
 import pathlib
 import subprocess
 import sys
 
+OPENBLAS = "libopenblas0-pthread"
 PACKAGES = (
-    "libopenblas0-pthread", "libopenblas0-serial", "libopenblas0-openmp",
+    OPENBLAS, "libopenblas0-serial", "libopenblas0-openmp",
     "libopenblas64-0-pthread", "libopenblas-pthread-dev", "libblis4-pthread", "libatlas3-base",
     "libblas3", "liblapack3", "libeigen3-dev",
 )
@@ -25,11 +27,29 @@ def default_root():
     return pathlib.Path(os.environ.get("HWPROF_BUILD_DIR") or here / "build") / "matrix"
 
 
-def fetch(root):
+def system_has_openblas():
+    try:
+        ctypes.CDLL("libopenblas.so.0")
+    except OSError:
+        return False
+    return True
+
+
+def folder_for_tests(root):
+    """Of the OpenBLAS that the unit tests take where the machine has none; "" where it has one."""
+    if system_has_openblas():
+        return ""
+    try:
+        return str(library_folder(root, OPENBLAS, "libopenblas.so.0"))
+    except Missing:
+        return ""
+
+
+def fetch(root, packages=PACKAGES):
     """Downloads and unpacks what `root` does not have yet."""
     downloads = root / "packages"
     downloads.mkdir(parents=True, exist_ok=True)
-    for package in PACKAGES:
+    for package in packages:
         if (root / package).is_dir():
             continue
         done = subprocess.run(["apt-get", "download", "-q", package], cwd=downloads,
@@ -50,8 +70,21 @@ def library_folder(root, package, name):
     return found[0].parent
 
 
+def main(words):
+    root = default_root()
+    if words == ["--for-tests"]:
+        if not system_has_openblas():
+            fetch(root, (OPENBLAS,))
+    elif words == ["--folder-for-tests"]:
+        print(folder_for_tests(root))
+    elif not words:
+        fetch(root)
+    else:
+        sys.exit("usage: libraries.py [--for-tests | --folder-for-tests]")
+
+
 if __name__ == "__main__":
     try:
-        fetch(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default_root())
+        main(sys.argv[1:])
     except (Missing, OSError, subprocess.CalledProcessError) as failure:
         sys.exit("hwprof: %s" % failure)
