@@ -119,8 +119,8 @@ std::string called_text(const Called& called) {
   if (called.lost > 0) {
     text += fmt::format("; {} records were lost: the counts are too low", called.lost);
   }
-  for (const std::string& blind : called.blind_to) text += "; " + blind;
-  return with_reason(std::move(text), called.reason);
+  for (const std::string& blind : called.blind_to) text += ". " + blind.substr(0, blind.rfind('.'));
+  return called.reason.empty() ? text : text + ". " + called.reason;
 }
 
 std::string executed_text(const Executed& executed) {
@@ -183,7 +183,7 @@ Table share_table(std::string title, std::string name, const std::vector<SampleS
       break;
     }
     TableRow row{"",
-                 {with_library ? symbol_cell(share.name) : share.name,
+                 {with_library ? symbol_cell(share.name) : file_name(share.name),
                   significant(100 * share.fraction, 3), fmt::format("{}", share.samples)}};
     if (with_library) row.cells.push_back(file_name(share.library));
     table.rows.push_back(std::move(row));
