@@ -148,6 +148,16 @@ TEST(Verdict, UnknownCoreTypeIsSaidToBeIgnored) {
   EXPECT_THAT(judge(input).why, HasSubstr("OPENBLAS_CORETYPE=Zen99 names no core type"));
 }
 
+TEST(Verdict, CoresOfTheSameVectorsDifferByNoiseUpToALimit) {
+  VerdictInput input = openblas("Zen");
+  input.isa = {"avx", "avx2", "fma"};
+  input.ladder = {rung("as found", "Zen", 0.7), rung("auto", "Zen", 0.7),
+                  rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.87)};
+  EXPECT_EQ(judge(input).verdict, "optimal");
+  input.ladder.back().peak_fraction = 0.95;
+  EXPECT_EQ(judge(input).verdict, "suboptimal");
+}
+
 TEST(Verdict, LibraryThatChoosesASlowCoreGetsOneForced) {
   VerdictInput input = openblas("Prescott");
   input.ladder = {rung("OPENBLAS_CORETYPE=SkylakeX", "SkylakeX", 0.90),

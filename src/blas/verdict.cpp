@@ -305,6 +305,19 @@ Verdict judge_by_identity(const VerdictInput& input) {
   return verdict;
 }
 
+// How many times faster something must be to be a loss.
+double least_loss(const VerdictInput& input, const Steps& steps, const Thresholds& thresholds) {
+  const LadderRung& found = *steps.found;
+  const LadderRung& best = *steps.best;
+  const bool own_choice =
+      !core_variable(found.provider, input) && other_variables(found.provider, input).empty();
+  const bool same_vectors = found.provider == best.provider && found.core != best.core &&
+                            !found.vector_class.empty() && found.vector_class == best.vector_class;
+  return own_choice && same_vectors
+             ? std::max(thresholds.same_vectors_factor, thresholds.optimal_factor)
+             : thresholds.optimal_factor;
+}
+
 // Nothing here is faster: is it as fast as the CPU allows?
 Verdict judge_best(const VerdictInput& input, const Steps& steps, const Thresholds& thresholds) {
   const LadderRung& found = *steps.found;
@@ -315,7 +328,7 @@ Verdict judge_best(const VerdictInput& input, const Steps& steps, const Threshol
       vector_rank(best.vector_class) >= vector_rank(widest)) {
     verdict.verdict = "optimal";
     verdict.why = fmt::format("{}; nothing measured here is over {:.1f} times faster",
-                              state_of(found), thresholds.optimal_factor);
+                              state_of(found), least_loss(input, steps, thresholds));
     const auto variable = core_variable(found.provider, input);
     if (variable && !found.core.empty() && steps.automatic != nullptr &&
         steps.automatic->core == found.core &&
@@ -351,7 +364,7 @@ Verdict judge(const VerdictInput& input, const Thresholds& thresholds) {
   }
   const double factor = times_faster(*steps.best, *steps.found);
   Verdict verdict;
-  if (factor > thresholds.optimal_factor) {
+  if (factor > least_loss(input, steps, thresholds)) {
     const Explanation explanation = explain_loss(input, steps, thresholds);
     verdict = {factor > thresholds.suboptimal_factor ? "unoptimised" : "suboptimal", factor,
                explanation.why(), explanation.fix()};
