@@ -213,6 +213,15 @@ int tiny(int times) {
   return 0;
 }
 
+// Two shapes in a pattern: three calls of the one, one of the other.
+int mixed(int times) {
+  for (int i = 0; i < times / 4; ++i) {
+    sgemm(2, 2, 2, 3);
+    sgemm(3, 3, 3, 1);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -226,6 +235,7 @@ int main(int count, char** words) {
   if (is("seccomp")) return filtered();
   if (is("wait")) return waits();
   if (is("tiny")) return tiny(count > 2 ? std::atoi(words[2]) : 100'000);
+  if (is("mixed")) return mixed(count > 2 ? std::atoi(words[2]) : 400'000);
   return 2;
 }
 #endif

@@ -104,6 +104,46 @@ TEST_F(Tally, CountsCallsWhoseReturnsWereLost) {
   EXPECT_FALSE(sites[0].time_ns) << "only one of them has a time";
 }
 
+TEST_F(Tally, OfASampleIsScaledToExactlyAllCalls) {
+  CallRecord record;
+  record.pid = record.tid = 1;
+  record.id = inner_;
+  record.return_address = kProgram + 5;
+  for (int i = 0; i < 7; ++i) {
+    record.m = record.n = record.k = i < 4 ? 2 : 3;
+    tally_.add_sample(record);
+  }
+  EXPECT_TRUE(tally_.scale_samples(1000));
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].count, 1000U);
+  ASSERT_EQ(sites[0].shapes.size(), 2U);
+  EXPECT_EQ(sites[0].shapes[0].count, 429U) << "of 3 x 3 x 3: 1000 * 3 / 7, rounded up";
+  EXPECT_EQ(sites[0].shapes[1].count, 571U);
+}
+
+TEST_F(Tally, TakesASampledCallForWhatItsPlaceWasBefore) {
+  tally_.stop_timing();
+  enter(outer_, kProgram + 5, 0x9000);
+  enter(inner_, kProgram + 5, 0x9000);  // a jump: no address tells that it is an inner call
+  enter(outer_, kProgram + 5, 0x9000);  // books the one before
+  CallRecord record;
+  record.pid = record.tid = 1;
+  record.return_address = kProgram + 5;
+  for (const std::uint32_t id : {outer_, inner_}) {
+    record.id = id;
+    tally_.add_sample(record);
+  }
+  EXPECT_TRUE(tally_.nested_samples());
+  EXPECT_TRUE(tally_.scale_samples(100));
+  for (const auto& site : tally_.sites()) EXPECT_EQ(site.symbol, "cblas_sgemm");
+}
+
+TEST_F(Tally, SaysThatNoSampleStandsForTheCalls) {
+  EXPECT_TRUE(tally_.scale_samples(0));
+  EXPECT_FALSE(tally_.scale_samples(5));
+}
+
 TEST(ShapesOfASite, ThatFindNoRoomAreCounted) {
   ShapeCounts shapes;
   for (std::uint64_t m = 1; m <= kMostShapes + 10; ++m) shapes.add(m, 1, 1);

@@ -369,5 +369,24 @@ TEST(CalledUprobes, SpareAProgramWithManyShortCallsTheTiming) {
   }
 }
 
+TEST(CalledUprobes, CountAllOfVeryManyCallsAndShareThemOutByASample) {
+  if (!observe::Tracefs::open()) GTEST_SKIP() << observe::Tracefs::open().error().what;
+  constexpr std::uint64_t kCalls = 400'000;
+  const auto [called, status] =
+      blas::watch(Way::kUprobes, {CALLER, "mixed", std::to_string(kCalls)});
+  EXPECT_EQ(status, 0);
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  EXPECT_EQ(sgemm[0].count + called.lost, kCalls);
+  // A machine that is too busy to look at the program goes on recording every call.
+  if (called.lost > 0) GTEST_SKIP() << "this machine is too busy: " << called.lost << " lost";
+  EXPECT_THAT(called.blind_to, Contains(HasSubstr("1 in 61")));
+  ASSERT_EQ(sgemm[0].shapes.size(), 2U);
+  for (const report::CallShape& shape : sgemm[0].shapes) {
+    const double expected = shape.m == 2 ? 0.75 : 0.25;
+    EXPECT_NEAR(static_cast<double>(shape.count) / kCalls, expected, 0.02) << shape.m;
+  }
+}
+
 }  // namespace
 }  // namespace hwprof::blas

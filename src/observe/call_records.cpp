@@ -6,7 +6,8 @@
 
 namespace hwprof::observe {
 
-const std::uint64_t kCallSampleType = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
+const std::uint64_t kCallSampleType =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_RAW;
 
 namespace {
 
@@ -45,10 +46,10 @@ std::uint64_t dimension(const Bytes& bytes, std::size_t raw, const EventField& f
   return value <= largest ? value : 0;
 }
 
-// struct { header; u32 pid, tid; u64 time; u32 raw_size; char raw[] }
+// struct { header; u32 pid, tid; u64 time, id; u32 raw_size; char raw[] }
 std::optional<CallRecord> decode_sample(const Bytes& bytes,
                                         const std::vector<EventFormat>& formats) {
-  constexpr std::size_t kRaw = 28;
+  constexpr std::size_t kRaw = 36;
   const auto type = bytes.at<std::uint16_t>(kRaw);
   for (const EventFormat& format : formats) {
     if (format.type != type) continue;
@@ -57,6 +58,7 @@ std::optional<CallRecord> decode_sample(const Bytes& bytes,
     record.pid = bytes.at<pid_t>(8);
     record.tid = bytes.at<pid_t>(12);
     record.time_ns = bytes.at<std::uint64_t>(16);
+    record.event = bytes.at<std::uint64_t>(24);
     record.id = static_cast<std::uint32_t>(bytes.field(kRaw, format.id));
     if (!format.leaves) {
       record.return_address = bytes.field(kRaw, format.ret);
@@ -78,19 +80,20 @@ std::optional<CallRecord> decode_call_record(std::span<const std::byte> record,
   const Bytes bytes(record);
   const auto header = bytes.at<perf_event_header>(0);
   if (header.type == PERF_RECORD_SAMPLE) return decode_sample(bytes, formats);
-  // All others end in sample_id: { u32 pid, tid; u64 time }.
-  if (record.size() < sizeof(header) + 16) return std::nullopt;
+  // All others end in sample_id: { u32 pid, tid; u64 time, id }.
+  constexpr std::size_t kSampleId = 24;
+  if (record.size() < sizeof(header) + kSampleId) return std::nullopt;
   CallRecord found;
   found.pid = bytes.at<pid_t>(8);
   found.tid = bytes.at<pid_t>(12);
-  found.time_ns = bytes.at<std::uint64_t>(record.size() - 8);
+  found.time_ns = bytes.at<std::uint64_t>(record.size() - 16);
   switch (header.type) {
     case PERF_RECORD_MMAP2:
       found.kind = Kind::kMap;
       found.start = bytes.at<std::uint64_t>(16);
       found.length = bytes.at<std::uint64_t>(24);
       found.file_offset = bytes.at<std::uint64_t>(32);
-      found.path = bytes.text(72, record.size() - 16);
+      found.path = bytes.text(72, record.size() - kSampleId);
       return found;
     case PERF_RECORD_FORK:  // { pid, ppid, tid, ptid, time }
     case PERF_RECORD_EXIT:

@@ -18,7 +18,9 @@ struct CallRecord {
   Kind kind = Kind::kEnter;
   std::uint64_t time_ns = 0;
   pid_t pid = 0, tid = 0;
-  pid_t parent = 0;  // kFork
+  pid_t parent = 0;         // kFork
+  std::uint64_t event = 0;  // whose record it is, as PERF_EVENT_IOC_ID names it
+  bool sample = false;      // 1 of many, not one of all
   // kEnter, kLeave
   std::uint32_t id = 0;  // of the probe
   std::uint64_t return_address = 0, stack_pointer = 0;

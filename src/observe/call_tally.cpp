@@ -4,6 +4,19 @@
 #include <utility>
 
 namespace hwprof::observe {
+namespace {
+
+constexpr std::size_t kMostPlaces = 65536;
+
+}  // namespace
+
+std::uint64_t Scale::operator()(std::uint64_t samples) {
+  seen_ += samples;
+  // Each part gets what its end is beyond the end of the part before: roundings do not add up.
+  const std::uint64_t end =
+      seen_ >= samples_ ? all_ : static_cast<std::uint64_t>(static_cast<double>(seen_) * ratio_);
+  return end - std::exchange(given_, end);
+}
 
 void ShapeCounts::add(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t count) {
   products_ += static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
@@ -32,6 +45,16 @@ void ShapeCounts::merge(const ShapeCounts& other) {
   others_ += other.others_;
   products_ = products;
   all_known_ = all_known_ && other.all_known_;
+}
+
+void ShapeCounts::merge(const ShapeCounts& sample, Scale& scale) {
+  const double products = products_ + sample.products_ * scale.ratio();
+  for (const auto& [shape, count] : sample.counts_) {
+    add(std::get<0>(shape), std::get<1>(shape), std::get<2>(shape), scale(count));
+  }
+  others_ += scale(sample.others_);
+  products_ = products;
+  all_known_ = all_known_ && sample.all_known_;
 }
 
 void ShapeCounts::write(const Routine& routine, report::CallSite& site) const {
@@ -156,11 +179,17 @@ void CallTally::enter(const CallRecord& record) {
   }
   if (nested) {
     thread.call->innermost = record.id;
+    remember(record.return_address, record.id, {true, record.id});
     return;
   }
   book(thread);
-  thread.call = Call{record.id,     record.id, caller != nullptr ? caller->path : std::string(),
-                     record.m,      record.n,  record.k,
+  thread.call = Call{record.id,
+                     record.id,
+                     caller != nullptr ? caller->path : std::string(),
+                     record.return_address,
+                     record.m,
+                     record.n,
+                     record.k,
                      record.time_ns};
 }
 
@@ -181,6 +210,7 @@ void CallTally::leave(const CallRecord& record) {
 void CallTally::book(Thread& thread) {
   if (!thread.call) return;
   const Call& call = *thread.call;
+  remember(call.return_address, call.id, {false, call.innermost});
   Site& site = sites_[{call.id, routines_[call.innermost].path, call.caller}];
   site.shapes.add(call.m, call.n, call.k);
   ++site.count;
@@ -189,6 +219,51 @@ void CallTally::book(Thread& thread) {
     site.time_ns += call.time_ns;
   }
   thread.call.reset();
+}
+
+void CallTally::remember(std::uint64_t return_address, std::uint32_t id, Habit habit) {
+  const Place place(return_address, id);
+  if (auto known = habits_.find(place); known != habits_.end()) {
+    known->second = habit;
+  } else if (habits_.size() < kMostPlaces) {
+    habits_.emplace(place, habit);
+  }
+}
+
+void CallTally::add_sample(const CallRecord& record) {
+  if (record.id >= routines_.size()) return;
+  std::uint64_t offset = 0;
+  const Mapping* caller = find_mapping(record.pid, record.return_address, offset);
+  Habit habit{false, record.id};
+  if (auto known = habits_.find({record.return_address, record.id}); known != habits_.end()) {
+    habit = known->second;
+  } else if (routines_[record.id].entry.routine.blas && caller != nullptr) {
+    habit.nested = inside_routine(*caller, offset);
+  }
+  if (habit.nested) {
+    ++nested_samples_;
+    return;
+  }
+  Site& site = sites_[{record.id, routines_[habit.innermost].path,
+                       caller != nullptr ? caller->path : std::string()}];
+  site.sampled.add(record.m, record.n, record.k);
+  ++site.samples;
+}
+
+bool CallTally::scale_samples(std::uint64_t calls) {
+  std::uint64_t samples = nested_samples_;
+  for (const auto& [key, site] : sites_) samples += site.samples;
+  if (samples == 0) return calls == 0;
+  Scale scale(samples, calls);
+  for (auto& [key, site] : sites_) {
+    if (site.samples == 0) continue;
+    Scale shapes = scale;
+    site.shapes.merge(site.sampled, shapes);
+    site.count += scale(site.samples);
+    site.sampled = {};
+    site.samples = 0;
+  }
+  return true;
 }
 
 void CallTally::stop_timing() {

@@ -68,6 +68,16 @@ std::vector<pid_t> threads_of(pid_t pid) {
   return threads;
 }
 
+// Of a probe, in all processes, whether they were recorded or not.
+std::uint64_t hits(const std::vector<UniqueFd>& events) {
+  std::uint64_t sum = 0;
+  for (const UniqueFd& fd : events) {
+    std::uint64_t count = 0;
+    if (::read(fd.get(), &count, sizeof(count)) == sizeof(count)) sum += count;
+  }
+  return sum;
+}
+
 // What a process had mapped before its records began: "START-END r-xp OFFSET DEV INODE   PATH".
 std::vector<CallRecord> mapped_code(pid_t pid) {
   std::vector<CallRecord> mapped;
@@ -141,6 +151,12 @@ bool timing_costs_too_much(std::uint64_t returns, std::chrono::nanoseconds elaps
          kFree + kEachSecond * std::chrono::duration<double>(elapsed).count();
 }
 
+bool recording_costs_too_much(std::uint64_t calls, std::chrono::nanoseconds elapsed) {
+  constexpr double kFree = 20'000, kEachSecond = 5'000;
+  return static_cast<double>(calls) >
+         kFree + kEachSecond * std::chrono::duration<double>(elapsed).count();
+}
+
 Result<Uprobes> Uprobes::open() {
   auto tracefs = Tracefs::open();
   if (!tracefs) return error_of(tracefs);
@@ -175,7 +191,7 @@ Result<void> Uprobes::define(EventKind kind, const RoutineFile& file, const Entr
                   [&](const Event& event) { return event.name == name; })) {
     return {};
   }
-  events_.push_back({name, kind, {}, {}});
+  events_.push_back({name, kind, {}, {}, {}});
   const auto text = tracefs_.read(fmt::format("events/{}/{}/format", group_, name));
   const auto format = parse_event_format(text.value_or(""));
   if (!format) return environment_error(0, "the kernel does not describe its uprobe event");
@@ -236,18 +252,30 @@ Result<void> Uprobes::open_rings(pid_t tid, bool before_exec) {
 }
 
 Result<void> Uprobes::open_event(Event& event, pid_t tid, bool before_exec) {
+  if (event.kind != EventKind::kReturn) {
+    // First: where the program runs already, it must not miss what the other one records.
+    auto opened = open_on_cpus(event.sampled, event.format.type, kSamplePeriod, tid, before_exec);
+    if (!opened || !recording_) return opened;
+  }
+  return open_on_cpus(event.opened, event.format.type, 1, tid, before_exec);
+}
+
+Result<void> Uprobes::open_on_cpus(std::vector<UniqueFd>& opened, unsigned type,
+                                   std::uint64_t period, pid_t tid, bool before_exec) {
   for (const Ring& ring : rings_) {
     perf_event_attr attr = attributes(ring.bytes, before_exec);
     attr.type = PERF_TYPE_TRACEPOINT;
-    attr.config = event.format.type;
-    attr.sample_period = 1;
+    attr.config = type;
+    attr.sample_period = period;
     UniqueFd fd = perf_open(attr, tid, ring.cpu);
     if (!fd.valid() && errno == ESRCH) return {};  // the thread has ended
     if (!fd.valid() || ::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
       return environment_error(
           errno, fmt::format("the kernel refuses a uprobe event: {}", std::strerror(errno)));
     }
-    event.opened.push_back(std::move(fd));
+    std::uint64_t id = 0;
+    if (period > 1 && ::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) == 0) samplers_.insert(id);
+    opened.push_back(std::move(fd));
   }
   return {};
 }
@@ -258,7 +286,7 @@ Result<void> Uprobes::attach(pid_t pid, bool before_exec) {
   if (threads.empty()) {
     return environment_error(ESRCH, fmt::format("there is no process {}", pid));
   }
-  const std::size_t each = configured_cpus() * (events_.size() + 4);
+  const std::size_t each = configured_cpus() * (2 * events_.size() + 4);
   if (threads.size() * each > kMostDescriptors) {
     notes_.push_back(
         fmt::format("Only the first {} of {} threads are watched, and those that they start: more "
@@ -310,9 +338,12 @@ void Uprobes::read_ring(const Ring& ring) {
     }
     if (auto record = decode_call_record(bytes, formats_)) {
       note_side_band(*record);
-      if (record->kind == CallRecord::Kind::kEnter) ++entered_;
+      const bool enters = record->kind == CallRecord::Kind::kEnter;
+      record->sample = enters && samplers_.contains(record->event);
+      if (enters && !record->sample) ++entered_;
       newest_ns_ = std::max(newest_ns_, record->time_ns);
-      pending_.push_back(std::move(*record));
+      // While every call is recorded, a sample of them says nothing new.
+      if (!record->sample || !recording_) pending_.push_back(std::move(*record));
     }
     tail += header.size;
   }
@@ -376,7 +407,13 @@ void Uprobes::settle(bool all) {
   std::stable_sort(pending_.begin(), pending_.end(),
                    [](const CallRecord& a, const CallRecord& b) { return a.time_ns < b.time_ns; });
   auto settled = pending_.begin();
-  for (; settled != pending_.end() && settled->time_ns <= until; ++settled) tally_.add(*settled);
+  for (; settled != pending_.end() && settled->time_ns <= until; ++settled) {
+    if (settled->sample) {
+      tally_.add_sample(*settled);
+    } else {
+      tally_.add(*settled);
+    }
+  }
   pending_.erase(pending_.begin(), settled);
   settled_ns_ = newest_ns_;
 }
@@ -387,6 +424,9 @@ void Uprobes::drain() {
   settle(false);
   if (timing_ && timing_costs_too_much(tally_.returns(), steady_clock::now() - began_)) {
     stop_timing();
+  }
+  if (recording_ && recording_costs_too_much(entered_, steady_clock::now() - began_)) {
+    stop_recording();
   }
 }
 
@@ -407,10 +447,23 @@ void Uprobes::stop_timing() {
       "have slowed the program.");
 }
 
+void Uprobes::stop_recording() {
+  if (timing_) stop_timing();
+  for (const Event& event : events_) {
+    if (event.kind == EventKind::kReturn) continue;
+    for (const UniqueFd& fd : event.opened) ::ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  }
+  // What was written before belongs to the time of full records.
+  for (const Ring& ring : rings_) read_ring(ring);
+  settle(true);
+  recording_ = false;
+}
+
 void Uprobes::remove_events() {
   if (closing_.joinable()) closing_.join();
   for (Event& event : events_) {
     event.opened.clear();  // an event in use is not removed
+    event.sampled.clear();
     const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", group_, event.name));
     if (!removed) {
       notes_.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", group_, event.name,
@@ -420,25 +473,29 @@ void Uprobes::remove_events() {
   events_.clear();
 }
 
-// Of all entries, in all processes, whether they were recorded or not.
-std::uint64_t Uprobes::hits() const {
-  std::uint64_t sum = 0;
-  for (const Event& event : events_) {
-    if (event.kind == EventKind::kReturn) continue;
-    for (const UniqueFd& fd : event.opened) {
-      std::uint64_t count = 0;
-      if (::read(fd.get(), &count, sizeof(count)) == sizeof(count)) sum += count;
-    }
-  }
-  return sum;
+void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
+  const bool nested = tally_.nested_samples();
+  if (!tally_.scale_samples(others)) lost_ += others;
+  notes_.push_back(fmt::format(
+      "So many short calls were made that to record each would have slowed the program: of those "
+      "after the first {}, 1 in {} was. All {} were counted{}; how they divide among callers, "
+      "routines and shapes is an estimate.",
+      recorded, kSamplePeriod, others,
+      nested ? ", but some are part of others, and how many is an estimate" : ""));
 }
 
 std::vector<report::CallSite> Uprobes::finish() {
   // A process that lives on (attach) goes on calling: counted first, read second.
-  const std::uint64_t counted = hits();
+  std::uint64_t all = 0, recorded = 0;
+  for (const Event& event : events_) {
+    if (event.kind == EventKind::kReturn) continue;
+    all += hits(event.sampled);
+    recorded += hits(event.opened);
+  }
   if (attached_) drain();
-  lost_ = counted > entered_ ? counted - entered_ : 0;
+  lost_ = recorded > entered_ ? recorded - entered_ : 0;
   settle(true);
+  if (!recording_) count_by_sample(entered_, all > recorded ? all - recorded : 0);
   remove_events();
   return tally_.sites();
 }

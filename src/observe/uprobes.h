@@ -4,6 +4,10 @@
 // Never the uprobe PMU with inherit: the kernel then reads a user pointer of ours in the observed
 // program's address space, and its fork() fails with EFAULT. Probes are defined in tracefs, and
 // opened as tracepoints.
+//
+// A record costs the program some us. Each entry is therefore opened twice: once to record every
+// call, and once to count all and to record 1 in kSamplePeriod. When calls become too many, the
+// first is disabled, which reaches every process and thread that has inherited it, and misses none.
 #pragma once
 
 #include <chrono>
@@ -44,6 +48,12 @@ bool return_probes_are_safe(std::string_view kernel_release);
 // spared.
 bool timing_costs_too_much(std::uint64_t returns, std::chrono::nanoseconds elapsed);
 
+// So does the record of a call, about 3 us; to be counted only, 0.7 us.
+bool recording_costs_too_much(std::uint64_t calls, std::chrono::nanoseconds elapsed);
+// A prime: programs repeat their calls in patterns, and a period that divides the length of one
+// would meet the same call again and again.
+inline constexpr std::uint64_t kSamplePeriod = 61;
+
 class Uprobes {
  public:
   static Result<Uprobes> open();
@@ -70,7 +80,8 @@ class Uprobes {
     std::string name;
     EventKind kind;
     EventFormat format;
-    std::vector<UniqueFd> opened;
+    std::vector<UniqueFd> opened;   // a record for each hit
+    std::vector<UniqueFd> sampled;  // of entries: count all hits, record some
   };
   struct Ring {
     UniqueFd fd;
@@ -85,18 +96,22 @@ class Uprobes {
                       std::uint32_t id);
   Result<void> open_rings(pid_t tid, bool before_exec);
   Result<void> open_event(Event& event, pid_t tid, bool before_exec);
+  Result<void> open_on_cpus(std::vector<UniqueFd>& opened, unsigned type, std::uint64_t period,
+                            pid_t tid, bool before_exec);
   void read_ring(const Ring& ring);
   void settle(bool all);
   void note_side_band(const CallRecord& record);
   void watch_late_files();
   void stop_timing();
-  [[nodiscard]] std::uint64_t hits() const;
+  void stop_recording();
+  void count_by_sample(std::uint64_t recorded, std::uint64_t others);
   void remove_events();
 
   Tracefs tracefs_;
   std::string group_;
   int generation_ = 0;  // of the events: those that are open take no further probes
   bool timing_ = true;
+  bool recording_ = true;  // every call
   bool attached_ = false;
   std::vector<Event> events_;
   std::vector<EventFormat> formats_;
@@ -107,6 +122,7 @@ class Uprobes {
   std::vector<CallRecord> pending_;  // not yet safe to put in order
   std::uint64_t newest_ns_ = 0, settled_ns_ = 0;
   std::uint64_t entered_ = 0, lost_ = 0;
+  std::set<std::uint64_t> samplers_;  // events whose records are samples
   // Files that were mapped before they could be probed, and the processes in which they are now.
   struct LateFile {
     std::size_t first_event = 0, last_event = 0;
