@@ -5,11 +5,11 @@
 // `kernel` segments. Padding is never multiplied: output pixels are grouped by which taps lie
 // inside the image (the inside, four edges, four corners) and each group has its own segments.
 //
-// Interleaved with the FMA peak (AVX-512, Zen 5, one image): 16 -> 16 channels reach 0.83, where one
-// vector of filters needs a broadcast for each FMA and the load ports are the limit; 32 -> 32 0.92;
-// 64 -> 64 0.90.
-// Prefetching as conv1d does cost 7 % at 16 channels. One sum a filter in the corners cost 2 % at
-// 64 channels, hence the odd steps' sums in kernels/panel-inl.h.
+// Interleaved with the FMA peak (AVX-512, Zen 5, one image): 16 -> 16 channels reach 0.83, where
+// one vector of filters needs a broadcast for each FMA and the load ports are the limit; 32 -> 32
+// reach 0.92; 64 -> 64 reach 0.90. Prefetching as conv1d does cost 7 % at 16 channels.
+// One sum a filter in the corners cost 2 % at 64 channels, hence the odd steps' sums in
+// kernels/panel-inl.h.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv2d_simd.cpp"
 #include "kernels/simd_targets.h"
