@@ -3,7 +3,6 @@
 import os
 import resource
 import subprocess
-import unittest
 
 import harness
 from harness import CliTest, hwprof, quick

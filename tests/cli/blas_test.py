@@ -4,7 +4,6 @@ import json
 import os
 import re
 import time
-import unittest
 
 import harness
 from harness import CliTest, environment, hwprof

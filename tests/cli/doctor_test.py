@@ -3,7 +3,6 @@
 import json
 import os
 import resource
-import unittest
 
 import harness
 from harness import CliTest, environment, hwprof

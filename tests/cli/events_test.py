@@ -2,7 +2,6 @@
 
 import json
 import os
-import unittest
 
 import harness
 from harness import CliTest, hwprof
