@@ -15,7 +15,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "src/observe/call_tally.h"
@@ -163,9 +165,11 @@ std::vector<report::CallSite> Audit::sites() const {
     }
   }
 
+  std::set<std::string> called;  // libraries
   std::map<std::string, bool> serves;
   std::map<std::string, const Bound*> backends;  // by the library in front
   for (const auto& [key, bound] : merged) {
+    called.insert(bound.library);
     if (!serves.contains(bound.caller)) serves[bound.caller] = serves_blas(bound.caller);
     if (!bound.routine.blas || !serves[bound.caller]) continue;
     const Bound*& backend = backends[bound.caller];
@@ -174,11 +178,7 @@ std::vector<report::CallSite> Audit::sites() const {
 
   std::vector<report::CallSite> sites;
   for (const auto& [key, bound] : merged) {
-    const bool inner = bound.routine.blas && serves[bound.caller] &&
-                       std::any_of(merged.begin(), merged.end(), [&](const auto& other) {
-                         return other.second.library == bound.caller;
-                       });
-    if (inner) continue;
+    if (bound.routine.blas && serves[bound.caller] && called.contains(bound.caller)) continue;
     report::CallSite site;
     site.symbol = bound.symbol;
     site.caller = bound.caller;

@@ -245,18 +245,18 @@ u32 find_or_make(Slot* slots, u32 count, Same is_same, Fill fill) {
   return count;
 }
 
-u32 find_file(const char* path) {
+u32 find_file(Table& in, const char* path) {
   if (length_of(path) >= kPathBytes) return kFiles;
   return find_or_make(
-      table->files, kFiles, [&](const File& file) { return routine_names::equal(file.path, path); },
+      in.files, kFiles, [&](const File& file) { return routine_names::equal(file.path, path); },
       [&](File& file) { copy_text(file.path, kPathBytes, path); });
 }
 
-Site* find_site(const char* symbol, const char* caller_path, const char* library_path) {
-  const u32 caller = find_file(caller_path), library = find_file(library_path);
+Site* find_site(Table& in, const char* symbol, const char* caller_path, const char* library_path) {
+  const u32 caller = find_file(in, caller_path), library = find_file(in, library_path);
   if (caller == kFiles || library == kFiles || length_of(symbol) >= kSymbolBytes) return nullptr;
   const u32 place = find_or_make(
-      table->sites, kSites,
+      in.sites, kSites,
       [&](const Site& site) {
         return site.caller == caller && site.library == library &&
                routine_names::equal(site.symbol, symbol);
@@ -266,7 +266,7 @@ Site* find_site(const char* symbol, const char* caller_path, const char* library
         site.library = library;
         copy_text(site.symbol, kSymbolBytes, symbol);
       });
-  return place < kSites ? &table->sites[place] : nullptr;
+  return place < kSites ? &in.sites[place] : nullptr;
 }
 
 // Only a pointer that may be one is followed: a function that happens to have a BLAS routine's name
@@ -336,6 +336,7 @@ void open_table(const Place& place) {
                               O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return;
   struct stat status;
+  status.st_mode = 0;  // the rest is not read without it; clearing it all may call memset()
   const bool fits = system_call(SYS_fstat, fd, reinterpret_cast<long>(&status)) == 0 &&
                     S_ISREG(status.st_mode) && status.st_size == static_cast<long>(sizeof(Table));
   const long address =
@@ -410,15 +411,17 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
   *flags |= LA_SYMB_NOPLTENTER | LA_SYMB_NOPLTEXIT;
   const uintptr_t address = symbol->st_value;
   Routine routine;
-  if (*caller == *library || address == 0 || !find_routine(name, routine)) return address;
+  Table* const counts = table;
+  if (counts == nullptr || address == 0 || *caller == *library) return address;
+  if (!find_routine(name, routine)) return address;
 
   const auto path_of = [](uintptr_t cookie) {
     const char* path = reinterpret_cast<const link_map*>(cookie)->l_name;
     return path != nullptr && *path != '\0' ? path : own_path;
   };
-  Site* site = find_site(name, path_of(*caller), path_of(*library));
+  Site* site = find_site(*counts, name, path_of(*caller), path_of(*library));
   if (site == nullptr) {
-    add(table->unwatched);
+    add(counts->unwatched);
     return address;
   }
   const auto* target = reinterpret_cast<const void*>(address);
@@ -428,7 +431,7 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
     }
   }
   if (stub_count == kStubs) {
-    add(table->unwatched);
+    add(counts->unwatched);
     return address;
   }
   stubs[stub_count] = {target, site, routine};

@@ -22,7 +22,7 @@ struct CodePlace {
   std::uint32_t image = 0;
   std::uint64_t at = 0;  // file offset; in code without a file the address
 
-  auto operator<=>(const CodePlace&) const = default;
+  auto operator<=>(const CodePlace&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 class Images {
@@ -53,7 +53,7 @@ class Images {
   struct FileKey {
     FileId id;
     std::string path;
-    auto operator<=>(const FileKey&) const = default;
+    auto operator<=>(const FileKey&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   std::uint32_t image_of(int pid, const Mapping& mapping);

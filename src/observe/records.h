@@ -17,7 +17,7 @@ struct FileId {
   std::uint32_t major = 0, minor = 0;
   std::uint64_t inode = 0;
 
-  auto operator<=>(const FileId&) const = default;
+  auto operator<=>(const FileId&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct Sample {

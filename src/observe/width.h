@@ -29,7 +29,7 @@ struct LoopClass {
   LoopWidth width = LoopWidth::kUnclassified;
   bool fma = false;  // most of its arithmetic multiplies and adds in one instruction
 
-  auto operator<=>(const LoopClass&) const = default;
+  auto operator<=>(const LoopClass&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // A loop is looked for this far before and behind the instruction: kernels of convolutions unroll
