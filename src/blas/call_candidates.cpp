@@ -53,6 +53,11 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
+bool is_opened_by_name(std::string_view library) {
+  return std::any_of(kOpenedByName.begin(), kOpenedByName.end(),
+                     [&](std::string_view prefix) { return library.starts_with(prefix); });
+}
+
 bool is_file(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
@@ -94,14 +99,12 @@ class Search {
  public:
   CommandFiles run(const std::vector<std::string>& command) {
     if (!command.empty()) add_command(command);
-    const std::string preloaded = environment("LD_PRELOAD");
+    std::string preloaded = environment("LD_PRELOAD");
+    std::replace(preloaded.begin(), preloaded.end(), ' ', ':');  // ld.so(8): either separates
     for (const std::string_view part : split(preloaded, ':')) add_file(part);
     for (const InstalledBlas& installed : installed_blas()) add_with_needed(installed.path, {});
     for (const auto& [name, path] : cache_) {
-      if (std::any_of(kOpenedByName.begin(), kOpenedByName.end(),
-                      [&](std::string_view prefix) { return name.starts_with(prefix); })) {
-        add_file(path);
-      }
+      if (is_opened_by_name(name)) add_file(path);
     }
     return std::move(found_);
   }
