@@ -474,6 +474,7 @@ void Uprobes::remove_events() {
 }
 
 void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
+  if (others == 0) return;
   const bool nested = tally_.nested_samples();
   if (!tally_.scale_samples(others)) lost_ += others;
   notes_.push_back(fmt::format(
