@@ -222,6 +222,21 @@ int mixed(int times) {
   return 0;
 }
 
+// Works for so much CPU time, and prints how many calls that were.
+int busy(double seconds) {
+  const auto used = [] {
+    timespec time;
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  std::printf("up\n");
+  std::fflush(stdout);
+  long calls = 0;
+  for (const double end = used() + seconds; used() < end; calls += 10) sgemm(48, 50, 52, 10);
+  std::printf("%ld\n", calls);
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -236,6 +251,7 @@ int main(int count, char** words) {
   if (is("wait")) return waits();
   if (is("tiny")) return tiny(count > 2 ? std::atoi(words[2]) : 100'000);
   if (is("mixed")) return mixed(count > 2 ? std::atoi(words[2]) : 400'000);
+  if (is("busy")) return busy(count > 2 ? std::atof(words[2]) : 1);
   return 2;
 }
 #endif
