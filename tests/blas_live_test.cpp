@@ -175,6 +175,19 @@ TEST(LiveWatch, AProcessThatDoesNotExistLeavesNothing) {
   EXPECT_TRUE(watch.selected().empty());
 }
 
+TEST(LiveWatch, ALibraryThatServedCallsWasLoaded) {
+  report::Called called;
+  for (const char* path : {FAKE_OPENBLAS, "/no/such/library.so", FAKE_OPENBLAS}) {
+    called.calls.emplace_back().library = path;
+  }
+  std::vector<report::LoadedLibrary> loaded;
+  add_called_libraries(called, loaded);
+  ASSERT_EQ(loaded.size(), 1U);
+  EXPECT_EQ(loaded[0].path, FAKE_OPENBLAS);
+  EXPECT_EQ(loaded[0].provider, "openblas");
+  EXPECT_TRUE(loaded[0].serves_blas);
+}
+
 TEST(LiveWatch, SaysWhoseMapsItMayNotRead) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read all";
   LiveWatch watch(1);

@@ -260,4 +260,18 @@ std::vector<report::SelectedCore> LiveWatch::selected() const {
   return all;
 }
 
+void add_called_libraries(const report::Called& called,
+                          std::vector<report::LoadedLibrary>& loaded) {
+  for (const report::CallSite& site : called.calls) {
+    const bool known = std::any_of(loaded.begin(), loaded.end(), [&](const auto& library) {
+      return library.path == site.library;
+    });
+    if (known) continue;
+    if (const auto file = inspect_mapped_file(site.library, false)) {
+      loaded.push_back(
+          {site.library, file->soname, file->build_id, file->provider, file->serves_blas});
+    }
+  }
+}
+
 }  // namespace hwprof::blas

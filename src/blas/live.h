@@ -68,4 +68,8 @@ class LiveWatch {
   std::map<std::string, std::string> refused_;  // reason -> first process
 };
 
+// Adds to E1 what E3 proves: a library that served calls was mapped, even where the program was
+// over before anybody had looked.
+void add_called_libraries(const report::Called& called, std::vector<report::LoadedLibrary>& loaded);
+
 }  // namespace hwprof::blas

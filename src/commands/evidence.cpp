@@ -82,6 +82,7 @@ void Evidence::finish(report::Run& record) {
   if (state_->calls) found.called = state_->calls->finish();
   if (state_->live) {
     found.loaded = state_->live->loaded();
+    blas::add_called_libraries(found.called, found.loaded);
     found.selected = state_->live->selected();
   }
   if (state_->sampling) found.executed = blas::executed(state_->sampling->finish());

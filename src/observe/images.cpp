@@ -26,7 +26,9 @@ bool is_generated(const std::string& path) {
 }
 
 std::string label_of(const std::string& path) {
-  if (path == "[vdso]") return kVdsoCode;
+  for (const char* own : {kVdsoCode, kProbeCode}) {
+    if (path == own) return own;
+  }
   return is_generated(path) ? kGeneratedCode : path;
 }
 

@@ -25,6 +25,8 @@ struct SamplingOptions {
 inline constexpr const char* kGeneratedCode = "[generated code]";
 inline constexpr const char* kKernelCode = "[kernel]";
 inline constexpr const char* kVdsoCode = "[vdso]";
+// Where the kernel keeps the instructions that probes of ours stand on, and steps through them.
+inline constexpr const char* kProbeCode = "[uprobes]";
 inline constexpr const char* kUnknownCode = "[unknown]";
 
 // Samples in one function of one file, in loops of one class.
