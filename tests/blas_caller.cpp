@@ -18,6 +18,7 @@
 #include <string_view>
 #include <thread>
 
+// NOLINTBEGIN(readability-identifier-naming): names of Fortran
 extern "C" {
 using Sgemm = void(const char*, const char*, const int*, const int*, const int*, const float*,
                    const float*, const int*, const float*, const int*, const float*, float*,
@@ -35,6 +36,7 @@ void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const f
                  float*, int);
 #endif
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 

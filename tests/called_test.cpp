@@ -23,7 +23,6 @@ namespace hwprof::blas {
 namespace {
 
 using ::testing::Contains;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

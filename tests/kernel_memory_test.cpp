@@ -32,16 +32,16 @@ void* count(void* memory, std::size_t bytes) {
 // --wrap of the linker (tests/meson.build): what is linked statically, as the kernels are, calls
 // these in place of the C library's.
 extern "C" {
-void* __real_malloc(std::size_t);                      // NOLINT(bugprone-reserved-identifier)
-void* __real_calloc(std::size_t, std::size_t);         // NOLINT(bugprone-reserved-identifier)
-void* __real_aligned_alloc(std::size_t, std::size_t);  // NOLINT(bugprone-reserved-identifier)
-void* __wrap_malloc(std::size_t bytes) {               // NOLINT(bugprone-reserved-identifier)
+void* __real_malloc(std::size_t);                      // NOLINT(readability-identifier-naming)
+void* __real_calloc(std::size_t, std::size_t);         // NOLINT(readability-identifier-naming)
+void* __real_aligned_alloc(std::size_t, std::size_t);  // NOLINT(readability-identifier-naming)
+void* __wrap_malloc(std::size_t bytes) {               // NOLINT(readability-identifier-naming)
   return count(__real_malloc(bytes), bytes);
 }
-void* __wrap_calloc(std::size_t n, std::size_t bytes) {  // NOLINT(bugprone-reserved-identifier)
+void* __wrap_calloc(std::size_t n, std::size_t bytes) {  // NOLINT(readability-identifier-naming)
   return count(__real_calloc(n, bytes), n * bytes);
 }
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
+// NOLINTNEXTLINE(readability-identifier-naming)
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return count(__real_aligned_alloc(alignment, bytes), bytes);
 }
