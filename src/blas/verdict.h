@@ -15,7 +15,7 @@ namespace hwprof::blas {
 
 // All thresholds of the verdict, in one place.
 struct Thresholds {
-  double optimal_factor = 1.1;     // within this of the best rung
+  double optimal_factor = 1.1;  // within this of the best rung
   // Two core types of one library with the same vectors, such as Haswell and Zen, mostly share
   // their kernels: below this, which of them is faster changes from run to run on a busy machine.
   double same_vectors_factor = 1.3;
