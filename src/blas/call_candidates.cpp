@@ -20,6 +20,7 @@
 #include "counters/unique_fd.h"
 #include "src/blas/libraries.h"
 #include "src/observe/elf_entries.h"
+#include "src/observe/program_file.h"
 
 namespace hwprof::blas {
 namespace {
@@ -63,35 +64,11 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-// As execvp(3) looks for it.
-std::optional<fs::path> find_program(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  if (name.find('/') != std::string::npos) {
-    return is_file(name) && ::access(name.c_str(), X_OK) == 0 ? std::optional<fs::path>(name)
-                                                              : std::nullopt;
-  }
-  std::string path = environment("PATH");
-  if (path.empty()) path = "/bin:/usr/bin";
-  for (const std::string_view folder : split(path, ':')) {
-    const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
-    if (is_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return std::nullopt;
-}
-
-// "libblas.so.3" -> file, as ldconfig prints it.
+// "libblas.so.3" -> file
 std::map<std::string, std::string> loader_cache() {
   std::map<std::string, std::string> cache;
-  const std::unique_ptr<FILE, int (*)(FILE*)> list(::popen("/sbin/ldconfig -p 2>/dev/null", "re"),
-                                                   ::pclose);
-  if (list == nullptr) return cache;
-  std::array<char, 4096> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), list.get()) != nullptr) {
-    const std::string_view line = trim(buffer.data());
-    const auto arrow = line.find(" => ");
-    if (arrow == std::string_view::npos) continue;
-    cache.emplace(line.substr(0, line.find(' ')), line.substr(arrow + 4));
-  }
+  each_in_loader_cache(
+      [&](std::string_view soname, std::string_view path) { cache.emplace(soname, path); });
   return cache;
 }
 
@@ -157,7 +134,7 @@ class Search {
     for (const std::string_view word : split(line, ' ')) {
       if (word.empty() || word.starts_with('-')) continue;
       if (const auto program = find_program(std::string(word))) {
-        const bool env = program->filename() == "env";
+        const bool env = fs::path(*program).filename() == "env";
         add_program(*program, depth + 1, is_first && !env);
         if (!env) is_first = false;
       }

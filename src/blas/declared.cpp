@@ -11,6 +11,7 @@
 #include "counters/text.h"
 #include "src/blas/elf_file.h"
 #include "src/blas/libraries.h"
+#include "src/observe/program_file.h"
 
 namespace hwprof::blas {
 namespace {
@@ -18,17 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultSoname = "libblas.so.3";
-
-// As execvp finds it.
-std::string found_in_path(const std::string& word) {
-  if (word.find('/') != std::string::npos) return word;
-  const char* path = std::getenv("PATH");
-  for (const std::string_view folder : split(path != nullptr ? path : "/bin:/usr/bin", ':')) {
-    const fs::path file = fs::path(folder.empty() ? "." : folder) / word;
-    if (::access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file)) return file;
-  }
-  return "";
-}
 
 // As the loader looks for it, but for the RPATH of who asks.
 struct Default {
@@ -62,7 +52,8 @@ report::Declared declared(const std::vector<std::string>& command) {
     said.default_provider = std::move(library->provider);
   }
   if (!command.empty()) {
-    for (std::string& soname : ElfFile(found_in_path(command.front())).needed()) {
+    const auto program = find_program(command.front());
+    for (std::string& soname : ElfFile(program.value_or("")).needed()) {
       if (is_blas_file_name(soname)) said.needed.push_back(std::move(soname));
     }
   }

@@ -149,23 +149,6 @@ void add_loader_path(std::vector<Candidate>& candidates) {
   }
 }
 
-// ldconfig prints "\tlibblas.so.3 (libc6,x86-64) => /lib/x86_64-linux-gnu/libblas.so.3"; its text
-// is older and steadier than the layout of the cache file. Calls `take` with soname and path.
-void each_in_loader_cache(const std::function<void(std::string_view, std::string_view)>& take) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> list(::popen("/sbin/ldconfig -p 2>/dev/null", "re"),
-                                                   ::pclose);
-  if (list == nullptr) return;
-  std::array<char, 4096> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), list.get()) != nullptr) {
-    std::string_view line(buffer.data());
-    while (!line.empty() && (line.front() == '\t' || line.front() == ' ')) line.remove_prefix(1);
-    while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
-    const auto arrow = line.find(" => ");
-    if (arrow == std::string_view::npos) continue;
-    take(line.substr(0, line.find(' ')), line.substr(arrow + 4));
-  }
-}
-
 void add_loader_cache(std::vector<Candidate>& candidates) {
   each_in_loader_cache([&](std::string_view soname, std::string_view path) {
     if (!is_blas_file_name(soname)) return;
@@ -180,6 +163,23 @@ bool shapes_blas(const std::string& variable) {
 }
 
 bool is_blas_file_name(std::string_view name) { return starts_with_any(name, kFileNames); }
+
+// ldconfig prints "\tlibblas.so.3 (libc6,x86-64) => /lib/x86_64-linux-gnu/libblas.so.3"; its text
+// is older and steadier than the layout of the cache file.
+void each_in_loader_cache(const std::function<void(std::string_view, std::string_view)>& take) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> list(::popen("/sbin/ldconfig -p 2>/dev/null", "re"),
+                                                   ::pclose);
+  if (list == nullptr) return;
+  std::array<char, 4096> buffer{};
+  while (std::fgets(buffer.data(), buffer.size(), list.get()) != nullptr) {
+    std::string_view line(buffer.data());
+    while (!line.empty() && (line.front() == '\t' || line.front() == ' ')) line.remove_prefix(1);
+    while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
+    const auto arrow = line.find(" => ");
+    if (arrow == std::string_view::npos) continue;
+    take(line.substr(0, line.find(' ')), line.substr(arrow + 4));
+  }
+}
 
 std::string library_of_loader_cache(std::string_view soname) {
   std::string found;

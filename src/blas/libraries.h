@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +45,10 @@ bool file_mentions(const std::string& path, const std::string& text);
 
 // By names under which a BLAS is installed: "libblas.so.3", "libopenblas64.so.0".
 bool is_blas_file_name(std::string_view name);
+// Calls `take` with the soname and the file of each library that the loader cache has, of every
+// architecture, in its order.
+void each_in_loader_cache(
+    const std::function<void(std::string_view soname, std::string_view path)>& take);
 // The BLAS that the loader cache has under `soname`; "" when it has none.
 std::string library_of_loader_cache(std::string_view soname);
 

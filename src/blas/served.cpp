@@ -6,10 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "src/observe/sampling.h"
+
 namespace hwprof::blas {
 namespace {
 
-constexpr const char* kGenerated = "[generated code]";
 constexpr const char* kOneDnn = "onednn";
 
 // Provider of a file, as it was found mapped; "" when it is none that matters.
@@ -68,7 +69,7 @@ struct Shares {
 Shares shares_of(const report::BlasEvidence& evidence) {
   Shares shares;
   for (const report::SampleShare& share : evidence.executed.by_library) {
-    if (share.name == kGenerated) {
+    if (share.name == observe::kGeneratedCode) {
       shares.generated += share.fraction;
       continue;
     }
@@ -179,7 +180,7 @@ Served who_served(const report::BlasEvidence& evidence, const RunThresholds& thr
                                                     : "code generated at run time";
   }
   served.other_loops = first_of(executed, [&](const report::LibraryLoops& loops) {
-    return loops.library == kGenerated || of_onednn(loops);
+    return loops.library == observe::kGeneratedCode || of_onednn(loops);
   });
   return served;
 }

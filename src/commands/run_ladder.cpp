@@ -23,7 +23,8 @@ namespace {
 
 constexpr double kPeakSliceSeconds = 0.02;
 
-void climb_ladder(const RunRequest& request, report::Run& record) {
+void climb_ladder(const RunRequest& request, const std::vector<blas::InstalledBlas>& installed,
+                  report::Run& record) {
   report::RunBlas& blas = record.blas;
   const std::string path = blas::library_to_measure(record.blas.evidence);
   if (!request.ladder) {
@@ -45,7 +46,7 @@ void climb_ladder(const RunRequest& request, report::Run& record) {
   }
   library->set_threads(1);
   blas::Ladder ladder =
-      blas::climb(*library, blas::identify(*library), blas::installed_blas(), record.machine,
+      blas::climb(*library, blas::identify(*library), installed, record.machine,
                   {.cpus = request.pin.empty() ? CpuList{} : request.pin, .stop = &interrupted()});
   blas.ladder = std::move(ladder.rungs);
   blas.ladder_note = std::move(ladder.note);
@@ -82,7 +83,8 @@ std::string why_not_to_load(const std::string& path) {
 
 void judge_run_blas(const RunRequest& request, report::Run& record) {
   watch_interrupts();
-  climb_ladder(request, record);
+  const std::vector<blas::InstalledBlas> installed = blas::installed_blas();
+  climb_ladder(request, installed, record);
   report::RunBlas& result = record.blas;
   measure_performing(result.evidence);
   const std::size_t cpus = request.pin.empty() ? allowed_cpus().size() : request.pin.size();
@@ -90,7 +92,7 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
                                             .ladder = result.ladder,
                                             .isa = record.machine.isa,
                                             .cpus = cpus,
-                                            .installed = blas::installed_blas()});
+                                            .installed = installed});
   judged.evidence = std::move(result.evidence);
   judged.ladder = std::move(result.ladder);
   judged.ladder_note = std::move(result.ladder_note);

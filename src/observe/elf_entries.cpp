@@ -9,21 +9,10 @@
 #include <unordered_set>
 
 #include "counters/text.h"
+#include "src/observe/elf_machine.h"
 
 namespace hwprof::observe {
 namespace {
-
-#if defined(__x86_64__)
-constexpr GElf_Half kNativeMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr GElf_Half kNativeMachine = EM_AARCH64;
-#else
-constexpr GElf_Half kNativeMachine = EM_NONE;
-#endif
-
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 
 std::vector<GElf_Phdr> segments_of(Elf* elf) {
   std::vector<GElf_Phdr> segments;

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -21,13 +20,12 @@
 #include "counters/perf_error.h"
 #include "counters/text.h"
 #include "src/observe/address_space.h"
+#include "src/observe/processes.h"
 #include "src/observe/ring.h"
 #include "src/observe/sample_table.h"
 
 namespace hwprof::observe {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double kMaximumHz = 10'000;
 
@@ -69,29 +67,6 @@ double allowed_hz(double wanted) {
   const auto text = read_text_file("/proc/sys/kernel/perf_event_max_sample_rate");
   const auto limit = text ? parse_unsigned(trim(*text)) : std::nullopt;
   return limit && *limit > 0 ? std::min(wanted, static_cast<double>(*limit)) : wanted;
-}
-
-std::vector<int> threads_of(int pid) {
-  std::vector<int> threads;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/task", pid), ignored)) {
-    if (const auto tid = parse_int(entry.path().filename().string())) threads.push_back(*tid);
-  }
-  return threads;
-}
-
-// With all that it has started and not lost.
-std::vector<int> processes_under(int root) {
-  std::vector<int> found = {root};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    for (const int tid : threads_of(found[i])) {
-      const auto children = read_text_file(fmt::format("/proc/{}/task/{}/children", found[i], tid));
-      for (const std::string_view child : split(children.value_or(""), ' ')) {
-        if (const auto pid = parse_int(trim(child))) found.push_back(*pid);
-      }
-    }
-  }
-  return found;
 }
 
 std::vector<unsigned> online_cpus() {
@@ -194,7 +169,7 @@ void Sampling::State::attach(int pid) {
   bool complete = true;
   for (int round = 0; round < kRounds; ++round) {
     const std::size_t before = opened.size();
-    for (const int process : processes_under(pid)) {
+    for (const int process : process_tree(pid)) {
       for (const int tid : threads_of(process)) {
         if (!opened.contains(tid) && !open_further(tid)) complete = false;
       }
@@ -207,7 +182,7 @@ void Sampling::State::attach(int pid) {
   for (const Ring& ring : rings) ioctl(ring.descriptor(), PERF_EVENT_IOC_ENABLE, 0);
   for (const UniqueFd& event : followers) ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
   // After that, so that nothing is mapped unseen in between.
-  for (const int process : processes_under(pid)) {
+  for (const int process : process_tree(pid)) {
     const std::string folder = fmt::format("/proc/{}/", process);
     const std::string name(trim(read_text_file(folder + "comm").value_or("")));
     spaces.apply(Named{process, process, true, name});

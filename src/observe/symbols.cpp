@@ -14,16 +14,10 @@
 #include <cstring>
 #include <utility>
 
+#include "src/observe/elf_machine.h"
+
 namespace hwprof::observe {
 namespace {
-
-#if defined(__x86_64__)
-constexpr GElf_Half kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr GElf_Half kMachine = EM_AARCH64;
-#else
-constexpr GElf_Half kMachine = EM_NONE;
-#endif
 
 // A symbol without a size (hand-written assembly) reaches at most this far.
 constexpr GElf_Word kUnsizedReachBytes = 64U << 10U;
@@ -33,9 +27,6 @@ struct Segment {
   [[nodiscard]] bool holds(std::uint64_t at) const { return at >= offset && at - offset < size; }
 };
 
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 struct DwflEnd {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
 };
@@ -128,7 +119,7 @@ Result<ElfCode> ElfCode::open(UniqueFd file, const std::string& path) {
       gelf_getehdr(elf.get(), &header) == nullptr) {
     return environment_error(0, path + " is no ELF file");
   }
-  if (header.e_machine != kMachine || gelf_getclass(elf.get()) != ELFCLASS64) {
+  if (header.e_machine != kNativeMachine || gelf_getclass(elf.get()) != ELFCLASS64) {
     return environment_error(0, path + " holds code for another kind of CPU");
   }
   state->segments = segments_of(elf.get());

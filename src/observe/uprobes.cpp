@@ -19,6 +19,8 @@
 #include <iterator>
 
 #include "counters/text.h"
+#include "src/observe/address_space.h"
+#include "src/observe/processes.h"
 
 namespace hwprof::observe {
 namespace {
@@ -58,16 +60,6 @@ UniqueFd perf_open(perf_event_attr& attr, pid_t tid, int cpu) {
       static_cast<int>(::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
-std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> threads;
-  std::error_code error;
-  for (fs::directory_iterator entry(fmt::format("/proc/{}/task", pid), error), end;
-       !error && entry != end; entry.increment(error)) {
-    if (const auto tid = parse_int(entry->path().filename().string())) threads.push_back(*tid);
-  }
-  return threads;
-}
-
 // Of a probe, in all processes, whether they were recorded or not.
 std::uint64_t hits(const std::vector<UniqueFd>& events) {
   std::uint64_t sum = 0;
@@ -78,28 +70,22 @@ std::uint64_t hits(const std::vector<UniqueFd>& events) {
   return sum;
 }
 
-// What a process had mapped before its records began: "START-END r-xp OFFSET DEV INODE   PATH".
+// What a process had mapped before its records began.
 std::vector<CallRecord> mapped_code(pid_t pid) {
-  std::vector<CallRecord> mapped;
+  std::vector<CallRecord> records;
   const auto text = read_text_file(fmt::format("/proc/{}/maps", pid));
-  for (const std::string_view line : split(text ? std::string_view(*text) : "", '\n')) {
-    const auto path = line.find('/');
-    const auto dash = line.find('-'), blank = line.find(' ');
-    if (path == std::string_view::npos || blank + 13 > line.size() || line[blank + 3] != 'x') {
-      continue;
-    }
+  for (Mapped& mapped : parse_maps(pid, text.value_or(""))) {
+    if (!mapped.path.starts_with('/') || mapped.path.starts_with("//")) continue;
     CallRecord record;
     record.kind = CallRecord::Kind::kMap;
     record.pid = record.tid = pid;
-    record.start = parse_unsigned(line.substr(0, dash), 16).value_or(0);
-    record.length =
-        parse_unsigned(line.substr(dash + 1, blank - dash - 1), 16).value_or(0) - record.start;
-    const auto offset = line.substr(blank + 6);
-    record.file_offset = parse_unsigned(offset.substr(0, offset.find(' ')), 16).value_or(0);
-    record.path = line.substr(path);
-    mapped.push_back(std::move(record));
+    record.start = mapped.start;
+    record.length = mapped.length;
+    record.file_offset = mapped.offset;
+    record.path = std::move(mapped.path);
+    records.push_back(std::move(record));
   }
-  return mapped;
+  return records;
 }
 
 void allow_descriptors(std::size_t count) {
