@@ -53,6 +53,9 @@ Result<void> store_requirements(Text name, Text text, ProfileOptions& to) {
 
 // In the order of the help.
 constexpr ValueOption<ProfileOptions> kOptions[] = {
+    {"--workload", "NAME", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.workload); },
+     "Run this workload: textcnn. Default: textcnn."},
     {"--docs", "FILE", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) {
        return store<std::string>(text, to.docs.emplace());
@@ -158,6 +161,7 @@ Result<ProfileOptions> judge(const Typed& typed) {
   ProfileOptions options;
   auto done = set_values<ProfileOptions>(kOptions, typed.values, options);
   if (!done) return error_of(done);
+  options.given = given_names<ProfileOptions>(kOptions, typed.values);
   if (auto fits = check_memory(options.shape, memory_bytes()); !fits) {
     return error_of(fits);
   }

@@ -66,6 +66,16 @@ Result<void> set_values(std::span<const ValueOption<Options>> table, const Typed
   return {};
 }
 
+// Long names of the options that were typed.
+template <class Options>
+std::vector<std::string> given_names(std::span<const ValueOption<Options>> table,
+                                     const TypedValues& typed) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (!typed[i].empty()) names.push_back(long_name(table[i].names));
+  return names;
+}
+
 // For `set`: a parsed value on its way into the options.
 template <class T, class Member>
 Result<void> store(Result<T> value, Member& member) {

@@ -26,6 +26,8 @@ struct ShapeOptions {
 enum class Format { kText, kJson, kCsv, kMarkdown };
 
 struct ProfileOptions {
+  std::string workload = "textcnn";
+  std::vector<std::string> given;   // long names of the options that were typed
   CpuList pin;                      // empty: where the process may run
   std::vector<std::string> events;  // empty: the default list
   std::optional<std::string> docs, embed;

@@ -13,11 +13,6 @@
 
 namespace hwprof {
 
-struct Ceilings {
-  double f32_gflops = 0;
-  std::vector<LevelBandwidth> levels;  // memory last, all measured
-};
-
 // `measured` null: the task could not run, its reason is taken over. `limits`: of the counts.
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,

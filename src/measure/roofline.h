@@ -17,6 +17,12 @@ struct LevelBandwidth {
   double read_gbs = 0;
 };
 
+// The machine's, as measured in this run.
+struct Ceilings {
+  double f32_gflops = 0;
+  std::vector<LevelBandwidth> levels;  // memory last, all measured
+};
+
 struct Roofline {
   double compute_ns = 0, memory_ns = 0;
   double ns = 0;  // the larger of the two

@@ -5,19 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "counters/result.h"
 #include "kernels/blas_library.h"
-#include "kernels/complexity.h"
 #include "kernels/thread_team.h"
 #include "src/report/record.h"
 #include "src/workloads/batch.h"
+#include "src/workloads/task.h"
 
 namespace hwprof {
 
@@ -25,19 +22,6 @@ struct TextCnnShape {
   std::vector<std::size_t> filter_sizes;  // k, each at least 1 and no longer than any document
   std::size_t d_c = 0;                    // filters of each size
   std::size_t l = 0;                      // labels
-};
-
-// One layer in one variant.
-struct Task {
-  std::string_view op, variant;
-  std::vector<std::pair<std::string, std::uint64_t>> shape;
-  Cost cost;
-  bool optimised = true;  // false: the naive reference
-  bool needs_blas = false;
-  std::function<void()> run;  // empty: `reason`
-  // After run(): the largest error against double precision over the sampled documents.
-  std::function<double()> check;
-  std::string reason;
 };
 
 // The forward passes that the variants make up.

@@ -1,0 +1,224 @@
+#include "src/commands/profile_session.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include "counters/counting.h"
+#include "kernels/simd.h"
+#include "src/commands/interrupt.h"
+#include "src/commands/profile_record.h"
+#include "src/measure/runner.h"
+#include "src/report/output.h"
+#include "src/report/writers.h"
+
+namespace hwprof {
+namespace {
+
+constexpr const char* kDefaultEvents[] = {
+    "cycles", "instructions", "flops", "llc-miss", "task-clock", "context-switches", "page-faults"};
+
+constexpr double kLadderSeconds = 2;
+
+bool some_row_measured(const report::Profile& record) {
+  return std::any_of(record.rows.begin(), record.rows.end(),
+                     [](const report::Row& row) { return row.time_ns.has_value(); });
+}
+
+Result<void> write_report(const report::Profile& record, const ProfileOptions& options) {
+  std::string bytes;
+  switch (options.format) {
+    case Format::kText:
+      bytes = report::profile_text(
+          record, options.output.empty() ? report::stdout_style() : report::TextStyle());
+      break;
+    case Format::kJson:
+      bytes = report::profile_json(record);
+      break;
+    case Format::kCsv:
+      bytes = report::profile_csv(record);
+      break;
+    case Format::kMarkdown:
+      bytes = report::profile_markdown(record);
+      break;
+  }
+  return options.output.empty() ? report::write_stdout(bytes)
+                                : report::write_file(options.output, bytes);
+}
+
+int exit_code(const report::Profile& record, const ProfileOptions& options) {
+  if (record.partial) return interrupt_exit_code();
+  if (!some_row_measured(record)) return 3;
+  bool refused = false;
+  if (options.require_optimal_blas && record.blas.verdict != "optimal") {
+    spdlog::error("--require optimal-blas: the verdict is {}", record.blas.verdict);
+    refused = true;
+  }
+  if (options.require_counters) {
+    std::set<std::string> named;  // an event that no row counted is said once
+    for (const report::Row& row : record.rows) {
+      for (const EventCount& count : row.counters) {
+        if (count.value || !row.time_ns || !named.insert(count.name).second) continue;
+        spdlog::error("--require counters: {} is {} in {} {}: {}", count.name,
+                      to_string(count.status), row.op, row.variant, count.reason);
+        refused = true;
+      }
+    }
+  }
+  return refused ? 1 : 0;
+}
+
+}  // namespace
+
+Result<ProfileSession> ProfileSession::begin(const ProfileOptions& options) {
+  ProfileSession session;
+  report::Profile& record = session.record;
+  record.version = HWPROF_VERSION;
+  record.command = options.command;
+  record.started_utc =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  session.time_budget_s_ = options.time_budget_s;
+  session.progress = std::make_unique<Progress>(!options.quiet);
+
+  if (!options.isa.empty()) {
+    if (auto done = check_simd_cap(options.isa); !done) return error_of(done);
+  }
+  if (!options.output.empty()) {
+    if (auto done = report::check_writable(options.output); !done) return error_of(done);
+  }
+
+  // CPUs first, since libraries size their thread pools by them when loaded.
+  if (!options.pin.empty()) {
+    if (auto done = pin_to(options.pin); !done) return error_of(done);
+  }
+  session.cpus = allowed_cpus();
+  record.pin.requested = options.pin;
+  record.pin.actual = session.cpus;
+  record.threads = options.threads.value_or(static_cast<int>(session.cpus.size()));
+  record.machine = probe_machine(session.cpus.front());
+  session.events = options.events;
+  if (session.events.empty())
+    session.events.assign(std::begin(kDefaultEvents), std::end(kDefaultEvents));
+  if (auto done = check_event_names(record.machine, session.events); !done) return error_of(done);
+
+  spdlog::info("runs on CPUs {} with {} threads: {}, PMU: {}", format_cpu_list(session.cpus),
+               record.threads, record.machine.cpu_name,
+               record.machine.pmu.present() ? "present" : record.machine.pmu.reason);
+  return session;
+}
+
+Result<void> ProfileSession::set_up(const ProfileOptions& options) {
+  // With several threads the caller is number 0 of the team and goes to the first CPU, once the
+  // BLAS has started its own threads on all of them.
+  Result<LoadedBlas> loaded = load_blas(options.blas, record.threads);
+  if (!loaded) return error_of(loaded);
+  blas = *std::move(loaded);
+  const bool pinned = !options.pin.empty();
+  if (blas.library && record.threads > 1) start_blas_threads(*blas.library);
+  const CpuList places = pinned ? cpus : CpuList{};
+  team_ = std::make_unique<ThreadTeam>(static_cast<std::size_t>(record.threads), places);
+  if (pinned && record.threads > 1) {
+    if (auto done = pin_to({cpus.front()}); !done) return error_of(done);
+  }
+  spdlog::info("BLAS: {}", blas.library ? blas.library->path() : blas.reason);
+
+  watch_interrupts();
+  progress->show("FMA peak and bandwidth", 0);
+  if (static_cast<std::size_t>(record.threads) > cpus.size())
+    one_a_cpu_ = std::make_unique<ThreadTeam>(cpus.size(), places);
+  record.peak = measure_peak(record.machine, peak_team());
+  settle_peak(*record.peak, {});
+  spdlog::info("FMA peak {:.1f} GFLOP/s by {}, after {:.2f} s", record.peak->f32_gflops,
+               record.peak->isa, seconds());
+
+  progress->show("BLAS core types", 0.05);
+  const double spare_s = (time_budget_s_ - seconds() - kLeastRunSeconds) / 2;
+  record.blas = judge_blas(blas, record.machine,
+                           {.requested = options.blas,
+                            .ladder = options.ladder,
+                            .ladder_seconds = std::clamp(spare_s, 0.0, kLadderSeconds),
+                            .cpus = cpus,
+                            .stop = &interrupted()});
+  spdlog::info("ladder of {} rungs: {}, after {:.2f} s", record.blas.ladder.size(),
+               record.blas.verdict, seconds());
+
+  if (!options.isa.empty()) {
+    if (auto done = cap_simd(options.isa); !done) return error_of(done);
+  }
+  record.simd_target = simd_target();
+  return {};
+}
+
+Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<const Task> tasks,
+                                     std::size_t checked_documents) {
+  // A task's row takes what was measured of it; one that cannot run has a reason instead.
+  std::vector<std::optional<std::size_t>> measured_as(tasks.size());
+  std::vector<Work> work;
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Task& task = tasks[i];
+    if (!task.run || interrupted()) continue;
+    progress->show("checking results", 0.1);
+    const double before_s = seconds();
+    task.run();
+    const double first_call_ns = 1e9 * (seconds() - before_s);
+    errors.push_back(task.check());
+    measured_as[i] = work.size();
+    work.push_back({.run = task.run, .flops = task.cost.flops, .first_call_ns = first_call_ns});
+  }
+
+  Result<Counting> counting =
+      Counting::open(record.machine, cpus.front(), events, {.max_passes = options.passes});
+  if (!counting) return error_of(counting);
+  spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
+               counting->passes(), seconds_left());
+  const RunnerOptions runner{.budget_s = seconds_left()};
+  const RunResult result =
+      run_interleaved(work, peak_team(), &*counting, runner, interrupted(),
+                      [&](double share) { progress->show("measuring", share); });
+  spdlog::info("{} slices of the peak, after {:.2f} s", result.peak_gflops.size(), seconds());
+
+  const Ceilings ceilings = settle_ceilings(result.peak_gflops);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Measurement* measured = measured_as[i] ? &result.work[*measured_as[i]] : nullptr;
+    record.rows.push_back(make_row(
+        tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
+        checked_documents, ceilings, tasks[i].needs_blas ? blas.threads : record.threads,
+        counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
+    record.pin.migrations += measured ? measured->migrations : 0;
+  }
+  record.partial = result.interrupted;
+  record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
+  return {};
+}
+
+Ceilings ProfileSession::settle_ceilings(const std::vector<double>& peak_slices) {
+  settle_peak(*record.peak, peak_slices);
+  std::vector<BandwidthResult> bandwidth;
+  for (const report::Bandwidth& level : record.peak->bandwidth)
+    bandwidth.push_back({.level = level.level, .read_gbs = level.read_gbs});
+  return {record.peak->f32_gflops,
+          measured_levels(cache_levels(record.machine, record.peak->threads), bandwidth)};
+}
+
+Result<int> ProfileSession::finish(const ProfileOptions& options) {
+  record.elapsed_s = seconds();
+  progress->clear();
+  if (auto done = write_report(record, options); !done) return error_of(done);
+  return exit_code(record, options);
+}
+
+double ProfileSession::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+double ProfileSession::seconds_left() const {
+  return std::max(kLeastRunSeconds, time_budget_s_ - seconds());
+}
+
+}  // namespace hwprof

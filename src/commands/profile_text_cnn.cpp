@@ -1,0 +1,63 @@
+// The text CNN, layer by layer and variant by variant, and whether the time agrees with the
+// complexity analysis.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "kernels/registry.h"
+#include "src/commands/profile_input.h"
+#include "src/commands/profile_record.h"
+#include "src/commands/profile_workloads.h"
+#include "src/measure/agreement.h"
+
+namespace hwprof {
+namespace {
+
+Result<void> check_variants(const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = variant_names();
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return usage_error(fmt::format("unknown variant '{}'", name),
+                       fmt::format("known: {}", fmt::join(known, ", ")));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int> profile_text_cnn(const ProfileOptions& options) {
+  // 1. What the user can get wrong, before anything takes time.
+  if (auto done = check_variants(options.variants); !done) return error_of(done);
+  Result<ProfileSession> session = ProfileSession::begin(options);
+  if (!session) return error_of(session);
+  report::Profile& record = session->record;
+
+  // 2. The input.
+  Result<Input> input = load_input(options);
+  if (!input) return error_of(input);
+  record.workload = describe(*input, options);
+  spdlog::info("{} documents, {} words in rows of {} floats", input->batch.documents(),
+               input->batch.rows(), input->batch.d_e);
+
+  // 3. BLAS, threads, ceilings, verdict.
+  if (auto done = session->set_up(options); !done) return error_of(done);
+
+  // 4. Every layer in every variant.
+  Result<TextCnn> model = TextCnn::create(
+      input->batch,
+      {.filter_sizes = options.shape.filter_sizes, .d_c = options.shape.d_c, .l = options.shape.l},
+      session->library(), session->blas.reason, session->team(), options.variants, options.seed);
+  if (!model) return error_of(model);
+  if (auto done = session->measure(options, model->tasks(), model->checked_documents()); !done)
+    return error_of(done);
+
+  // 5. Does the time agree with the analysis?
+  record.passes = forward_passes(record.rows, text_cnn_passes());
+  set_forward_shares(record.rows, record.passes);
+  record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
+  add_warnings(record, options);
+  return session->finish(options);
+}
+
+}  // namespace hwprof

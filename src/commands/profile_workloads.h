@@ -1,0 +1,13 @@
+// The workloads of `hwprof profile`, one file each: from its options to the report. The exit codes
+// are those of run_profile().
+#pragma once
+
+#include "counters/result.h"
+#include "src/commands/profile_options.h"
+#include "src/commands/profile_session.h"
+
+namespace hwprof {
+
+Result<int> profile_text_cnn(const ProfileOptions& options);
+
+}  // namespace hwprof
