@@ -86,8 +86,9 @@ std::string sizes_of(const Json& shape) {
 Result<std::vector<double>> read_times(const Json& values, double unit_ns,
                                        const std::string& place) {
   std::vector<double> times;
+  const bool list = values.is_array() || values.is_null();
   for (const Json& value : values) {
-    if (!is_time(value)) {
+    if (!list || !is_time(value)) {
       return usage_error(fmt::format("{} is no list of times above 0", place),
                          "the file was not written by hwprof, or changed since");
     }
