@@ -12,6 +12,7 @@
 #include "src/cli/options.h"
 #include "src/commands/attach.h"
 #include "src/commands/blas.h"
+#include "src/commands/compare.h"
 #include "src/commands/doctor.h"
 #include "src/commands/events.h"
 #include "src/commands/peak.h"
@@ -36,6 +37,8 @@ constexpr hwprof::cli::Command kCommands[] = {
      [](CLI::App& app) { return hwprof::cli::declare_run(app, hwprof::run_run); }, true},
     {"attach", "The same for a process that already runs.",
      [](CLI::App& app) { return hwprof::cli::declare_attach(app, hwprof::run_attach); }},
+    {"compare", "Say which rows of a report are slower than in another one.",
+     [](CLI::App& app) { return hwprof::cli::declare_compare(app, hwprof::run_compare); }},
     {"events", "List what can be counted here, or explain events for any CPU.",
      [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
     {"doctor", "Say what stands between this machine and good numbers.",

@@ -23,6 +23,30 @@ TEST(Statistics, IntervalOfEqualSamplesHasNoWidth) {
   EXPECT_EQ(relative_half_width(interval, 5), 0);
 }
 
+TEST(Statistics, IntervalOfARatioHoldsTheRatioAndIsMirroredByExchange) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> noise(1, 0.02);
+  std::vector<double> a, b;
+  for (int i = 0; i < 40; ++i) a.push_back(100 * noise(random)), b.push_back(150 * noise(random));
+  const Interval ratio = bootstrap_median_ratio(a, b), mirrored = bootstrap_median_ratio(b, a);
+  EXPECT_LT(ratio.low, 1.5);
+  EXPECT_GT(ratio.high, 1.5);
+  EXPECT_LT(ratio.high - ratio.low, 0.06);
+  EXPECT_NEAR(1 / mirrored.low, ratio.high, 0.01);
+}
+
+// A drift makes neighbours alike: the interval must not be that of independent values.
+TEST(Statistics, NeighboursThatResembleEachOtherWidenTheIntervalOfARatio) {
+  std::vector<double> steps, mixed;
+  for (int i = 0; i < 64; ++i) {
+    steps.push_back(100 + i);
+    mixed.push_back(100 + (i * 29) % 64);
+  }
+  const Interval alike = bootstrap_median_ratio(steps, steps);
+  const Interval independent = bootstrap_median_ratio(mixed, mixed);
+  EXPECT_GT(alike.high - alike.low, 1.3 * (independent.high - independent.low));
+}
+
 TEST(Statistics, SameSamplesAlwaysGiveTheSameInterval) {
   const std::vector<double> samples{1, 5, 2, 8, 3, 9, 4};
   const Interval a = bootstrap_median(samples), b = bootstrap_median(samples);

@@ -68,6 +68,22 @@ Result<double> parse_seconds(std::string_view option, std::string_view text, dou
   return value;
 }
 
+Result<double> parse_share(std::string_view option, std::string_view text) {
+  const bool percent = !text.empty() && text.back() == '%';
+  const std::string_view digits = text.substr(0, text.size() - (percent ? 1 : 0));
+  double value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (percent) value /= 100;
+  // Written so that NaN fails, too.
+  if (digits.empty() || stop != end || error != std::errc{} || !(value >= 0 && value <= 1)) {
+    return usage_error(
+        fmt::format("{} takes a share of the time from 0% to 100%, not '{}'", option, text),
+        "write 5% or 0.05");
+  }
+  return value;
+}
+
 std::string enumerate(std::span<const std::string_view> names) {
   std::string text;
   for (const std::string_view name : names) {

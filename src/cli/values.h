@@ -25,6 +25,9 @@ Result<std::uint64_t> parse_whole(std::string_view option, std::string_view text
 // A finite number above 0 and up to `most`.
 Result<double> parse_seconds(std::string_view option, std::string_view text, double most);
 
+// "5%" or "0.05": 0.05. From 0 to 100 %.
+Result<double> parse_share(std::string_view option, std::string_view text);
+
 // "a, b, c". (fmt::join at -O3 trips a false -Wstringop-overflow of GCC 12.)
 std::string enumerate(std::span<const std::string_view> names);
 

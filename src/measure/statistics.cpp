@@ -1,6 +1,7 @@
 #include "src/measure/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 
@@ -13,10 +14,31 @@ double median(std::vector<double> samples) {
   return (*std::max_element(samples.begin(), middle) + *middle) / 2;
 }
 
+namespace {
+
+constexpr std::size_t kResamples = 2000;
+constexpr std::size_t kTail = kResamples / 40;  // 2.5 %
+constexpr std::uint64_t kSeed = 20260101;
+
+// The median of as many values as `samples` has, drawn as runs of neighbours; the last goes on at
+// the first.
+double block_resampled_median(std::span<const double> samples, std::mt19937_64& random,
+                              std::vector<double>& resample) {
+  const auto block = static_cast<std::size_t>(std::ceil(std::cbrt(samples.size())));
+  resample.clear();
+  while (resample.size() < samples.size()) {
+    const std::size_t first = random() % samples.size();
+    for (std::size_t i = 0; i < block && resample.size() < samples.size(); ++i) {
+      resample.push_back(samples[(first + i) % samples.size()]);
+    }
+  }
+  return median(resample);
+}
+
+}  // namespace
+
 Interval bootstrap_median(std::span<const double> samples) {
-  constexpr std::size_t kResamples = 2000;
-  constexpr std::size_t kTail = kResamples / 40;  // 2.5 %
-  std::mt19937_64 random(20260101);
+  std::mt19937_64 random(kSeed);
   std::vector<double> medians, resample(samples.size());
   medians.reserve(kResamples);
   for (std::size_t i = 0; i < kResamples; ++i) {
@@ -27,6 +49,18 @@ Interval bootstrap_median(std::span<const double> samples) {
   }
   std::sort(medians.begin(), medians.end());
   return {medians[kTail], medians[kResamples - 1 - kTail]};
+}
+
+Interval bootstrap_median_ratio(std::span<const double> a, std::span<const double> b) {
+  std::mt19937_64 random(kSeed);
+  std::vector<double> ratios, resample;
+  ratios.reserve(kResamples);
+  for (std::size_t i = 0; i < kResamples; ++i) {
+    const double of_a = block_resampled_median(a, random, resample);
+    ratios.push_back(block_resampled_median(b, random, resample) / of_a);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  return {ratios[kTail], ratios[kResamples - 1 - kTail]};
 }
 
 double relative_half_width(const Interval& interval, double centre) {

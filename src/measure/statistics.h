@@ -17,6 +17,11 @@ struct Interval {
 // so that the same samples always give the same interval. One sample: it is its own interval.
 Interval bootstrap_median(std::span<const double> samples);
 
+// 95 % percentile-bootstrap interval of the median of `b` over that of `a`, each drawn anew on its
+// own, in blocks of neighbours (Künsch 1989), since slices that were measured one after the other
+// resemble each other: single draws would give too narrow an interval.
+Interval bootstrap_median_ratio(std::span<const double> a, std::span<const double> b);
+
 // Half the width of the interval, as a fraction of `centre`.
 double relative_half_width(const Interval& interval, double centre);
 

@@ -1,35 +1,20 @@
-// One line a row (RFC 4180, but lines end in a plain newline, as Unix tools expect), so that runs
-// of many machines can be put one below the other: what identifies the run stands in every line.
-// Full precision; an empty cell is an absent number, its reason stands in the reason columns.
+// One line a row, so that runs of many machines can be put one below the other: what identifies the
+// run stands in every line. Full precision; an empty cell is an absent number, its reason stands in
+// the reason columns.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <cmath>
 #include <map>
 
 #include "src/report/content.h"
-#include "src/report/printable.h"
+#include "src/report/csv_parts.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
 namespace {
 
-std::string quoted(const std::string& text) {
-  const std::string visible = printable(text);
-  if (visible.find_first_of(",\"\r\n") == std::string::npos) return visible;
-  std::string out = "\"";
-  for (const char c : visible) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-std::string number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
-}
-
-using Cells = std::vector<std::pair<std::string, std::string>>;  // header -> cell
+using csv::Cells;
+using csv::line_of;
+using csv::number;
 
 Cells run_cells(const Profile& profile) {
   const Blas& blas = profile.blas;
@@ -97,12 +82,6 @@ Cells counter_cells(const std::string& name, const std::string& unit, const Even
           {name + "_reason", count ? count->reason : ""},
           {name + "_shown_as", count ? count->shown_as : ""},
           {name + "_implausible", count ? count->implausible : ""}};
-}
-
-std::string line_of(const Cells& cells, bool header) {
-  std::vector<std::string> fields;
-  for (const auto& [name, value] : cells) fields.push_back(quoted(header ? name : value));
-  return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// A JSON report of hwprof in a file: read back, or refused in one sentence.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "counters/result.h"
+
+namespace hwprof {
+
+struct ReportFile {
+  std::string path, schema;  // "hwprof.profile/1"
+  nlohmann::json json;       // an object
+};
+
+// Fault::kUsage for what cannot be opened, is empty, cut or no JSON (with its line and column), is
+// no report of hwprof, or one of a schema that is none of `known`.
+Result<ReportFile> read_report(const std::string& path, std::span<const std::string_view> known);
+
+}  // namespace hwprof

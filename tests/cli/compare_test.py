@@ -1,0 +1,263 @@
+"""`hwprof compare`: which rows differ, what is said about it, and what is refused.
+
+The reports are real ones whose numbers are changed, so nothing depends on how fast the machine is.
+"""
+
+import copy
+import csv
+import io
+import json
+import os
+import unittest
+
+import harness
+from harness import CliTest, hwprof, profile
+
+
+def scaled(report, op, variant, factor, peak=1.0):
+    """A copy in which one row takes `factor` times as long, beside `peak` times the FMA peak."""
+    changed = copy.deepcopy(report)
+    for row in changed["rows"]:
+        if (row["op"], row["variant"]) == (op, variant):
+            time = row["time_ns"]
+            time["median"] *= factor
+            time["slices"] = [ns * factor for ns in time["slices"]]
+            time["slice_peak_gflops"] = [rate * peak for rate in time["slice_peak_gflops"]]
+    return changed
+
+
+def steady(report):
+    """A copy in which every row has 20 slices within 1 % of its median, beside a steady peak."""
+    changed = copy.deepcopy(report)
+    for row in changed["rows"]:
+        time = row["time_ns"]
+        time["slices"] = [time["median"] * (1 + (i * 7 % 20 - 9.5) / 1000) for i in range(20)]
+        time["slice_peak_gflops"] = [100.0 + i * 3 % 20 / 10 for i in range(20)]
+    return changed
+
+
+class Compared(CliTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.raw = profile("--pin", str(min(os.sched_getaffinity(0))), "--no-ladder",
+                          "--variant", "simd,fused,blas-gemm")
+        cls.report = steady(cls.raw)
+
+    def file(self, name, report):
+        return self.path(name, json.dumps(report))
+
+    def compare(self, *reports, arguments=(), code=0):
+        """The comparison as JSON of `reports`, each written to a file of its own."""
+        names = [self.file("%d.json" % i, report) for i, report in enumerate(reports)]
+        done = hwprof("compare", *names, "--format", "json", *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout)
+
+    def verdicts(self, comparison, file=0):
+        return {row["row"]: row["verdict"] for row in comparison["files"][file]["rows"]}
+
+
+class Verdicts(Compared):
+    def test_the_report_holds_its_raw_slices(self):
+        for row in self.raw["rows"]:
+            time = row["time_ns"]
+            self.assertEqual(len(time["slices"]), time["samples"])
+            for column in ["slice_peak_gflops", "slice_migrated", "slice_page_faults",
+                           "slice_involuntary_switches"]:
+                self.assertEqual(len(time[column]), time["samples"], column)
+
+    def test_a_report_is_the_same_as_itself(self):
+        comparison = self.compare(self.report, self.report)
+        self.assertEqual(comparison["schema"], "hwprof.compare/1")
+        self.assertEqual(set(self.verdicts(comparison).values()), {"same"})
+        for row in comparison["files"][0]["rows"]:
+            self.assertEqual(row["ratio"], 1)
+        self.assertEqual(comparison["files"][0]["warnings"], [])
+
+    def test_a_slower_row_is_named_and_the_exit_code_is_1(self):
+        slow = scaled(self.report, "linear", "simd", 1.5)
+        comparison = self.compare(self.report, slow, code=1)
+        verdicts = self.verdicts(comparison)
+        self.assertEqual(verdicts.pop("linear simd"), "slower")
+        self.assertEqual(set(verdicts.values()), {"same"})
+        self.assertIn("linear simd 1.50 times", comparison["verdict"])
+
+    def test_the_other_way_round_it_is_faster_and_the_exit_code_is_0(self):
+        slow = scaled(self.report, "linear", "simd", 1.5)
+        self.assertEqual(self.verdicts(self.compare(slow, self.report))["linear simd"], "faster")
+
+    def test_a_difference_within_the_threshold_is_none(self):
+        slow = scaled(self.report, "linear", "simd", 1.5)
+        for share in ["60%", "0.6"]:
+            comparison = self.compare(self.report, slow, arguments=["--threshold", share])
+            self.assertEqual(set(self.verdicts(comparison).values()), {"same"})
+
+    def test_a_row_that_only_follows_the_clock_is_not_slower(self):
+        slow = scaled(self.report, "linear", "simd", 1.25, peak=0.8)
+        self.assertEqual(self.verdicts(self.compare(self.report, slow))["linear simd"], "clock")
+
+    def test_every_file_is_compared_with_the_first(self):
+        slow = scaled(self.report, "linear", "simd", 1.5)
+        comparison = self.compare(self.report, self.report, slow, code=1)
+        self.assertEqual(self.verdicts(comparison, 0)["linear simd"], "same")
+        self.assertEqual(self.verdicts(comparison, 1)["linear simd"], "slower")
+
+    def test_without_raw_times_nothing_is_judged(self):
+        old = copy.deepcopy(self.report)
+        for row in old["rows"]:
+            for key in [key for key in row["time_ns"] if key.startswith("slice")]:
+                del row["time_ns"][key]
+        comparison = self.compare(old, scaled(old, "linear", "simd", 2) | {"rows": old["rows"]})
+        self.assertEqual(set(self.verdicts(comparison).values()), {"not-comparable"})
+        for row in comparison["files"][0]["rows"]:
+            self.assertEqual(row["ratio"], 1)
+            self.assertIn("raw times", row["reason"])
+
+    def test_rows_of_one_file_only_are_listed(self):
+        fewer = copy.deepcopy(self.report)
+        fewer["rows"] = [row for row in fewer["rows"] if row["op"] != "maxpool"]
+        only = self.compare(self.report, fewer)["files"][0]["only_in_baseline"]
+        self.assertEqual(len(only), 1)
+        self.assertIn("maxpool", only[0])
+        only = self.compare(fewer, self.report)["files"][0]["only_here"]
+        self.assertEqual(len(only), 1)
+
+    def test_what_else_differs_is_warned_of(self):
+        other = copy.deepcopy(self.report)
+        other["machine"]["kernel"] = "9.9.9-other"
+        other["blas"]["environment"] = {"OPENBLAS_CORETYPE": "Prescott"}
+        other["peak"]["f32_gflops"] *= 0.9
+        warnings = {w["code"]: w["text"]
+                    for w in self.compare(self.report, other)["files"][0]["warnings"]}
+        self.assertEqual(set(warnings), {"kernel", "environment", "clock"})
+        self.assertIn("9.9.9-other", warnings["kernel"])
+        self.assertIn("Prescott", warnings["environment"])
+
+    def test_repeated_commands_are_compared_by_their_times(self):
+        def run(factor):
+            walls = [factor * (1 + i * 3 % 10 / 1000) for i in range(10)]
+            return {"schema": "hwprof.run/1", "command": ["make"], "wall_s": walls[0],
+                    "user_s": 0.0, "repeats": {"wall_s": {"samples": walls}}}
+        comparison = self.compare(run(1.0), run(1.3), code=1)
+        self.assertEqual(self.verdicts(comparison)["wall time"], "slower")
+        once = run(1.0)
+        del once["repeats"]
+        comparison = self.compare(once, once)
+        self.assertEqual(self.verdicts(comparison)["wall time"], "not-comparable")
+
+    def test_points_of_a_sweep_are_compared_by_their_sizes(self):
+        def sweep(factor):
+            return {"schema": "hwprof.sweep/1", "op": "conv1d", "variant": "simd", "points": [
+                {"sizes": {"n": n}, "time_ns": {
+                    "median": n * factor, "slices": [n * factor + i for i in range(10)]}}
+                for n in [1000, 2000]]}
+        comparison = self.compare(sweep(1), sweep(2), code=1)
+        self.assertEqual(self.verdicts(comparison),
+                         {"conv1d n=1000": "slower", "conv1d n=2000": "slower"})
+
+
+class Formats(Compared):
+    def test_all_formats_say_the_same(self):
+        slow = scaled(self.report, "linear", "simd", 1.5)
+        slow["rows"] = [row for row in slow["rows"] if row["op"] != "maxpool"]
+        names = [self.file("a.json", self.report), self.file("b.json", slow)]
+        said = {}
+        for form in ["text", "json", "csv", "markdown"]:
+            done = hwprof("compare", *names, "--format", form)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            said[form] = done.stdout
+        rows = json.loads(said["json"])["files"][0]["rows"]
+        lines = list(csv.DictReader(io.StringIO(said["csv"])))
+        self.assertEqual(len(lines), len(rows) + 1)
+        self.assertEqual(lines[-1]["verdict"], "only-in-baseline")
+        for row, line in zip(rows, lines):
+            self.assertEqual((row["name"], row["verdict"]), (line["name"], line["verdict"]))
+            self.assertEqual(row["ratio"], float(line["ratio"]))
+            self.assertEqual(row["p_holm"], float(line["p_holm"]))
+        flowing = {form: " ".join(said[form].replace("\\", "").split())
+                   for form in ["text", "markdown"]}
+        for form, text in flowing.items():
+            self.assertIn("1 of 4 rows slower by more than 5 %: linear simd 1.50 times", text, form)
+            self.assertIn("only in the baseline: maxpool", text, form)
+
+    def test_no_line_is_wider_than_the_page(self):
+        names = [self.file(name, self.report) for name in ["a.json", "b.json"]]
+        for line in hwprof("compare", *names).stdout.splitlines():
+            if self.folder not in line:  # a path is never broken
+                self.assertLessEqual(len(line), 100, line)
+
+    def test_a_file_takes_the_report(self):
+        name, out = self.file("a.json", self.report), self.path("out.md")
+        done = hwprof("compare", name, name, "--format", "markdown", "-o", out)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        with open(out) as file:
+            self.assertIn("no difference", file.read())
+
+
+class Refused(Compared):
+    def setUp(self):
+        super().setUp()
+        self.good = self.file("good.json", self.report)
+
+    def refuse(self, content, names):
+        bad = self.path("bad.json", content)
+        self.assert_refused("compare", self.good, bad, names=["bad.json", *names])
+        self.assert_refused("compare", bad, self.good, names=["bad.json", *names])
+
+    def test_files_that_are_no_report(self):
+        self.refuse("", ["is empty"])
+        self.refuse(" \n\n", ["is empty"])
+        self.refuse('{\n  "a": 1,\n  b\n}', ["is not JSON: line 3, column 3"])
+        self.refuse("verdict=optimal provider=openblas\n", ["is not JSON: line 1, column 1"])
+        self.refuse(b"\x7fELF\x00\x01", ["bad.json"])
+        self.refuse("[1, 2]", ["no report of hwprof"])
+        self.refuse('{"context": {}, "benchmarks": []}', ["no report of hwprof"])
+        self.refuse('{"schema": 3}', ["no report of hwprof"])
+        self.refuse('{"schema": "hwprof.run/1", "wall_s": 1e999}', ["bad.json"])
+
+    def test_a_file_that_was_cut(self):
+        whole = json.dumps(self.report, indent=2)
+        self.refuse(whole[:len(whole) // 2].rsplit(",", 1)[0], ["ends in the middle", "line "])
+
+    def test_schemas_that_are_not_known(self):
+        for schema in ["hwprof.peak/1", "hwprof.profile/2", "other/1"]:
+            self.refuse(json.dumps({"schema": schema}), [schema, "hwprof.profile/1"])
+
+    def test_reports_that_have_nothing_in_common(self):
+        self.refuse(json.dumps({"schema": "hwprof.run/1", "command": ["a"], "wall_s": 1.0}),
+                    ["hwprof.run/1", "hwprof.profile/1"])
+        other = copy.deepcopy(self.report)
+        for row in other["rows"]:
+            row["threads"] = 77
+        self.refuse(json.dumps(other), ["no row in common"])
+
+    def test_reports_whose_rows_are_damaged(self):
+        for change, names in [
+                (lambda row: row.pop("op"), ["rows[1] has no name"]),
+                (lambda row: row["time_ns"].update(median="fast"), ["rows[1].time_ns"]),
+                (lambda row: row["time_ns"].update(median=-1), ["rows[1].time_ns"]),
+                (lambda row: row["time_ns"]["slices"].append(None), ["rows[1].time_ns.slices"]),
+                (lambda row: row["time_ns"].update(slices=7), ["rows[1].time_ns.slices"]),
+                (lambda row: row.update(time_ns=[]), ["rows[1].time_ns"])]:
+            damaged = copy.deepcopy(self.report)
+            change(damaged["rows"][1])
+            self.refuse(json.dumps(damaged), names)
+        for rows in [None, [], 3]:
+            self.refuse(json.dumps(self.report | {"rows": rows}), ["no rows"])
+
+    def test_files_that_cannot_be_read(self):
+        self.assert_refused("compare", self.good, self.path("none.json"), names="none.json")
+        self.assert_refused("compare", self.good, self.folder, names=[self.folder, "directory"])
+
+    def test_wrong_usage(self):
+        self.assert_refused("compare", names="two reports")
+        self.assert_refused("compare", self.good, names="two reports")
+        for share in ["five", "5", "-1%", "%", "101%", "nan", "5%%", "1e9%"]:
+            self.assert_refused("compare", self.good, self.good, "--threshold=" + share,
+                                names=["--threshold", share])
+        self.assert_refused("compare", self.good, self.good, "-o", self.folder, names=self.folder)
+        self.assert_refused("compare", self.good, self.good, "--format", "html", names="html")
+
+
+if __name__ == "__main__":
+    harness.main()
