@@ -126,6 +126,7 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
       "These runs were timed and not observed: no probe, no sample. All else in this report is of "
       "a run of its own before them, which observing may have slowed down.");
   if (request.pin.empty()) repeats.peak_reason = "the clock is watched where --pin is given";
+  signals.take_waiting();
   repeats.stopped = why_to_stop("the observed run", record.exit, request, signals);
   const Result<std::string> path = find_program(request.command.front());
   std::optional<double> peak = peak_where_pinned(request.pin);
