@@ -180,6 +180,20 @@ TEST(Repeats, AllReportsHaveTheSameOutliersAndTimes) {
   }
 }
 
+TEST(Repeats, ATimeOfNothingHasNoOddUnit) {
+  report::Run run;
+  Repeats& repeats = run.repeats.emplace(ten_runs());
+  for (TimedRun& timed : repeats.runs) timed.system_s = 0;
+  summarise(repeats);
+  EXPECT_THAT(report::repeats_table(repeats).rows.at(2).cells,
+              ElementsAre("system", "0 s", "0 s", "0 s"));
+  for (std::size_t i = 0; i < 5; ++i) repeats.runs[i].system_s = 0.004;
+  repeats.runs[4].system_s = 0;
+  summarise(repeats);
+  EXPECT_THAT(report::repeats_table(repeats).rows.at(2).cells,
+              ElementsAre("system", "0 s", "0 to 4.00 ms", "4.00 ms"));
+}
+
 TEST(Repeats, AReportWithoutThemHasNone) {
   const report::Run run;
   EXPECT_TRUE(nlohmann::json::parse(report::run_json(run))["repeats"].is_null());

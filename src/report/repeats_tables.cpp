@@ -14,11 +14,13 @@ constexpr std::size_t kMostOutliers = 12;
 constexpr double kNsPerS = 1e9;
 
 std::string time_cell(const std::optional<double>& seconds) {
-  return seconds ? duration(*seconds * kNsPerS) : std::string(kAbsent);
+  if (!seconds) return std::string(kAbsent);
+  return *seconds == 0 ? "0 s" : duration(*seconds * kNsPerS);  // less than the kernel accounts
 }
 
 std::string median_cell(const RepeatedTime& time) {
-  if (!time.ci95_low || !time.ci95_high) return time_cell(time.median);
+  if (!time.ci95_low || !time.ci95_high || *time.ci95_high == 0) return time_cell(time.median);
+  if (*time.median == 0) return "0 to " + time_cell(time.ci95_high);  // no unit fits it
   return duration_with_interval(*time.median * kNsPerS, *time.ci95_low * kNsPerS,
                                 *time.ci95_high * kNsPerS);
 }
