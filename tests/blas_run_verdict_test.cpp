@@ -5,6 +5,7 @@
 #include "src/blas/core_types.h"
 #include "src/blas/performing.h"
 #include "src/blas/run_verdict.h"
+#include "tests/made_rung.h"
 
 namespace hwprof::blas {
 namespace {
@@ -16,7 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr const char* kOpenBlas = "/usr/lib/openblas-pthread/libblas.so.3";
 constexpr const char* kKernels = "/usr/lib/openblas-pthread/libopenblasp-r0.3.21.so";
 constexpr const char* kReference = "/usr/lib/blas/libblas.so.3.11.0";
 constexpr const char* kTorch = "/usr/lib/libtorch_cpu.so.1.13";
@@ -70,19 +70,6 @@ void execute(Case& of, const std::string& library, double fraction, const std::s
                             .samples = static_cast<std::uint64_t>(1000 * fraction),
                             .fraction = fraction,
                             .threads = 2});
-}
-
-LadderRung rung(const std::string& setting, const std::string& core, double fraction) {
-  LadderRung made;
-  made.core = core;
-  made.setting = setting;
-  made.library = kOpenBlas;
-  made.provider = "openblas";
-  made.gflops = 265 * fraction;
-  made.peak_fraction = fraction;
-  made.vector_class = vector_class_of("openblas", core);
-  made.as_found = setting == "as found";
-  return made;
 }
 
 Case openblas(const std::string& core, const std::string& width) {

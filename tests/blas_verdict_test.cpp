@@ -5,6 +5,7 @@
 
 #include "src/blas/core_types.h"
 #include "src/blas/verdict.h"
+#include "tests/made_rung.h"
 
 namespace hwprof::blas {
 namespace {
@@ -14,23 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr const char* kOpenBlas = "/usr/lib/openblas-pthread/libblas.so.3";
 constexpr const char* kReference = "/usr/lib/blas/libblas.so.3";
 
 #if defined(__x86_64__)
-
-LadderRung rung(const std::string& setting, const std::string& core, double fraction) {
-  LadderRung made;
-  made.core = core;
-  made.setting = setting;
-  made.library = kOpenBlas;
-  made.provider = "openblas";
-  made.gflops = 265 * fraction;
-  made.peak_fraction = fraction;
-  made.vector_class = vector_class_of("openblas", core);
-  made.as_found = setting == "as found";
-  return made;
-}
 
 LadderRung of(LadderRung made, const std::string& provider, const std::string& library) {
   made.provider = provider;

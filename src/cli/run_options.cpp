@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kMaxSeconds = 1e6;
 constexpr std::uint64_t kMaxFrequency = 10000;
+constexpr std::uint64_t kMostRuns = 10000;
 
 constexpr Choice<RunFormat> kFormats[] = {
     {"text", RunFormat::kText}, {"json", RunFormat::kJson}, {"markdown", RunFormat::kMarkdown}};
@@ -46,6 +47,24 @@ constexpr Row kUser = {"--user",
                        },
                        "Run the command with the rights of this user; hwprof keeps its\n"
                        "own. Only for root. Default: as hwprof itself."};
+constexpr Row kRepeat = {"--repeat",
+                         "R",
+                         kWork,
+                         Occurs::kOnce,
+                         [](Text name, Text text, RunOptions& to) {
+                           return store(parse_whole(name, text, 1, kMostRuns), to.request.repeat);
+                         },
+                         "Run the command R times more, after the observed run, to time it and\n"
+                         "no more: best, median, 95 % interval, outliers. At most 10000.\n"
+                         "Default: 0."};
+constexpr Row kWarmup = {"--warmup",
+                         "W",
+                         kWork,
+                         Occurs::kOnce,
+                         [](Text name, Text text, RunOptions& to) {
+                           return store(parse_whole(name, text, 0, kMostRuns), to.request.warmup);
+                         },
+                         "Before the R runs, run it W times that do not count. Default: 0."};
 constexpr Row kSeconds = {"--seconds",
                           "S",
                           kWork,
@@ -123,8 +142,8 @@ constexpr Row kSpeedscope = {"--speedscope",
                              set_stacks<&RunOptions::speedscope>,
                              "Write the stacks as JSON for speedscope."};
 
-constexpr Row kRunOptions[] = {kPin,    kUser,  kEvents, kFrequency, kFormat,
-                               kOutput, kFlame, kFolded, kSpeedscope};
+constexpr Row kRunOptions[] = {kPin,    kUser,   kRepeat, kWarmup, kEvents,    kFrequency,
+                               kFormat, kOutput, kFlame,  kFolded, kSpeedscope};
 constexpr Row kAttachOptions[] = {kSeconds, kEvents, kFrequency, kFormat,
                                   kOutput,  kFlame,  kFolded,    kSpeedscope};
 
@@ -132,7 +151,7 @@ struct Typed {
   TypedValues values;
   std::vector<std::string> pids;
   bool no_ladder = false, no_counters = false, no_calls = false, no_samples = false;
-  bool lines = false;
+  bool lines = false, ignore_failure = false;
   bool verbose = false;
 };
 
@@ -163,9 +182,16 @@ Result<RunOptions> judge(std::span<const Row> table, const Typed& typed) {
   options.request.calls = !typed.no_calls;
   options.request.samples = !typed.no_samples;
   options.request.lines = typed.lines;
+  options.request.ignore_failure = typed.ignore_failure;
   if (typed.no_samples && (typed.lines || options.request.stacks)) {
     return usage_error("--lines, --flame, --folded and --speedscope need samples",
                        "leave out --no-samples");
+  }
+  const std::vector<std::string> given = given_names(table, typed.values);
+  const bool warmup = std::find(given.begin(), given.end(), "--warmup") != given.end();
+  if (options.request.repeat == 0 && (warmup || typed.ignore_failure)) {
+    return usage_error(fmt::format("{} needs --repeat", warmup ? "--warmup" : "--ignore-failure"),
+                       "add --repeat 20, or as many runs as you want");
   }
   if (typed.no_counters && !options.request.events.empty())
     return usage_error("--events and --no-counters exclude each other");
@@ -188,6 +214,9 @@ Result<pid_t> parse_pid(const std::vector<std::string>& pids) {
 Action declare_run(CLI::App& app, std::function<Result<int>(const RunOptions&)> run) {
   auto typed = std::make_shared<Typed>();
   declare_values<RunOptions>(app, kRunOptions, typed->values);
+  declare_flag(app, "--ignore-failure", kWork,
+               "Go on repeating when a run fails. Default: stop, and say which.",
+               typed->ignore_failure);
   declare_flags(app, *typed);
   app.footer(
       "\nhwprof run [OPTIONS] -- COMMAND [ARGUMENTS...]: what follows the dashes is run as it "

@@ -13,6 +13,7 @@
 
 #include "counters/counting.h"
 #include "src/commands/evidence.h"
+#include "src/commands/repetition.h"
 #include "src/commands/run_ladder.h"
 #include "src/commands/watch.h"
 #include "src/observe/child.h"
@@ -111,19 +112,14 @@ void warn_of_orphans(const std::vector<Orphans::Left>& left, report::Run& record
                    left.size() == 1 ? "goes" : "go", names));
 }
 
-// Signals as if hwprof were not there: what the terminal sent has reached the command by itself.
-bool pass_on(SignalWatch::Signal signal, const Child& child) {
-  if (!signal.from_kernel) ::kill(child.pid(), signal.number);
-  return true;
-}
-
 report::Run not_run(report::Run record, const Error& error) {
   record.exit = error.code == ENOENT ? kNotFound : kNotRunnable;
   record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
   return record;
 }
 
-Result<report::Run> observe_command(const RunRequest& request, report::Run record) {
+Result<report::Run> observe_command(const RunRequest& request, PassedSignals& signals,
+                                    report::Run record) {
   // 1. The command, before anything is put into the system for it.
   const Result<std::string> path = find_program(request.command.front());
   if (!path) return not_run(std::move(record), path.error());
@@ -131,8 +127,6 @@ Result<report::Run> observe_command(const RunRequest& request, report::Run recor
   warn_of_limits(program, record);
 
   // 2. The watchers that must be there first, then the command, held before its execve.
-  auto signals = SignalWatch::begin();
-  if (!signals) return error_of(signals);
   Orphans orphans;
   Evidence evidence = Evidence::prepare(request);
   auto child = Child::start(
@@ -152,9 +146,9 @@ Result<report::Run> observe_command(const RunRequest& request, report::Run recor
     return record;
   }
   Watch watch{.exit_descriptor = child->exit_descriptor(),
-              .signals = *signals,
-              .evidence = evidence,
-              .on_signal = [&](SignalWatch::Signal signal) { return pass_on(signal, *child); },
+              .signals = signals.watch(),
+              .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, *child); },
+              .evidence = &evidence,
               .on_tick =
                   [&] {
                     orphans.reap(child->pid());
@@ -181,6 +175,23 @@ Result<report::Run> observe_command(const RunRequest& request, report::Run recor
   evidence.finish(record);
   warn_of_orphans(orphans.running(child->pid()), record);
   return record;
+}
+
+// The observed run, then those that are only timed.
+Result<report::Run> run_command(const RunRequest& request, report::Run record) {
+  std::optional<Repetition> repetition;
+  if (request.repeat > 0) {
+    auto prepared = Repetition::prepare();
+    if (!prepared) return error_of(prepared);
+    repetition = *prepared;
+  }
+  auto watch = SignalWatch::begin();
+  if (!watch) return error_of(watch);
+  PassedSignals signals(*std::move(watch));
+  auto observed = observe_command(request, signals, std::move(record));
+  if (observed && observed->not_run.empty() && repetition)
+    repetition->run(request, signals, *observed);
+  return observed;
 }
 
 Result<ProcessInfo> check_process(pid_t pid) {
@@ -233,8 +244,8 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
   };
   Watch watch{.exit_descriptor = pidfd.get(),
               .signals = *signals,
-              .evidence = evidence,
               .on_signal = [](SignalWatch::Signal) { return false; },
+              .evidence = &evidence,
               .on_tick =
                   [&] {
                     remember();
@@ -262,7 +273,7 @@ Result<report::Run> observe(const RunRequest& request) {
   Result<report::Run> record = begin_record(request);
   if (!record) return error_of(record);
   record = request.attach ? observe_process(request, *std::move(record))
-                          : observe_command(request, *std::move(record));
+                          : run_command(request, *std::move(record));
   if (!record || !record->not_run.empty()) return record;
   if (record->wall_s > 0 && record->user_s && record->system_s)
     record->cpus_used = (*record->user_s + *record->system_s) / record->wall_s;

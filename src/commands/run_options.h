@@ -20,6 +20,8 @@ struct RunRequest {
   std::vector<std::string> events;       // empty: the default list
   std::optional<std::string> user;       // whose rights the command gets
   bool counters = true, calls = true, samples = true, ladder = true;
+  unsigned repeat = 0, warmup = 0;     // runs for the times alone, after the observed one
+  bool ignore_failure = false;         // repeat whatever the exit code
   bool lines = false, stacks = false;  // of samples: by source line; call stacks
   double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
 };

@@ -245,6 +245,10 @@ ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_byte
   end.exit = end.signal != 0 ? 128 + end.signal : WEXITSTATUS(status);
   end.user_s = seconds(usage.ru_utime);
   end.system_s = seconds(usage.ru_stime);
+  end.major_faults = static_cast<std::uint64_t>(usage.ru_majflt);
+  end.page_faults = static_cast<std::uint64_t>(usage.ru_minflt) + end.major_faults;
+  end.voluntary_switches = static_cast<std::uint64_t>(usage.ru_nvcsw);
+  end.involuntary_switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
   end.start_rss_bytes = start_rss_bytes;
   // exec counts the memory of the image that it replaces (fs/exec.c, exec_mmap), ours here.
   const std::uint64_t peak = static_cast<std::uint64_t>(usage.ru_maxrss) * kKibibyte;

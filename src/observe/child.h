@@ -29,7 +29,9 @@ struct ChildSetup {
 struct ChildEnd {
   int exit = 0;                     // exit code; 128 + n for signal n
   int signal = 0;                   // that ended it; 0: none
-  double user_s = 0, system_s = 0;  // with the children that it waited for
+  double user_s = 0, system_s = 0;  // with the children that it waited for, as all that follows
+  std::uint64_t page_faults = 0, major_faults = 0;  // with the major ones; those that read a disk
+  std::uint64_t voluntary_switches = 0, involuntary_switches = 0;
   // Of the largest process among them; absent when it is not above what our own copy took before
   // the program began, which the kernel does not tell apart.
   std::optional<std::uint64_t> peak_rss_bytes;

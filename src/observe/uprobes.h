@@ -5,9 +5,10 @@
 // program's address space, and its fork() fails with EFAULT. Probes are defined in tracefs, and
 // opened as tracepoints.
 //
-// A record costs the program some us. Each entry is therefore opened twice: once to record every
-// call, and once to count all and to record 1 in kSamplePeriod. When calls become too many, the
-// first is disabled, which reaches every process and thread that has inherited it, and misses none.
+// A record costs the program some us (probe_budget.h). Each entry is therefore opened twice: once
+// to record every call, and once to count all and to record 1 in kSamplePeriod. When calls become
+// too many, the first is disabled, which reaches every process and thread that has inherited it,
+// and misses none.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,22 +37,6 @@ struct RoutineFile {
 };
 // Absent when the file cannot be opened, is not regular, or holds no routine.
 std::optional<RoutineFile> open_routine_file(const std::string& path);
-
-// Whether a return probe is safe on this kernel. Since 6.11 they enter the kernel of x86-64 by a
-// system call, which a seccomp filter that does not know it answers with a kill; 6.14 lets it pass.
-// Whether a program will install such a filter cannot be known before.
-bool return_probes_are_safe(std::string_view kernel_release);
-
-// A return costs the program about 2 us: a few thousand a second (1 %) are nothing, and tell the
-// rate of every product that is long enough to have one. A program that makes more, small ones, is
-// spared.
-bool timing_costs_too_much(std::uint64_t returns, std::chrono::nanoseconds elapsed);
-
-// So does the record of a call, about 3 us; to be counted only, 0.7 us.
-bool recording_costs_too_much(std::uint64_t calls, std::chrono::nanoseconds elapsed);
-// A prime: programs repeat their calls in patterns, and a period that divides the length of one
-// would meet the same call again and again.
-inline constexpr std::uint64_t kSamplePeriod = 61;
 
 class Uprobes {
  public:

@@ -52,6 +52,7 @@ std::string time_text(const Run& run) {
   if (run.system_s) text += ", system " + seconds_text(*run.system_s);
   if (run.cpus_used)
     text += fmt::format("; {} CPUs used on average", significant(*run.cpus_used, 3));
+  if (run.repeats) text += "; of the observed run, those of the others are below";
   return text;
 }
 

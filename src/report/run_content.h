@@ -15,6 +15,9 @@ std::string run_line(const Run& run);      // version, start
 std::string command_line(const Run& run);  // as a shell would take it
 
 std::vector<Field> run_fields(const Run& run);  // how it ended, time, memory, where it ran
+// Of runs with --repeat: their times; those that stand out, with the likely causes.
+Table repeats_table(const Repeats& repeats);
+Table outliers_table(const Repeats& repeats);
 Table run_counters_table(const Run& run);
 // One a level, each with how it was obtained or why it could not be.
 std::vector<Field> evidence_fields(const BlasEvidence& evidence);

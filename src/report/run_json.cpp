@@ -141,6 +141,46 @@ Json blas_json(const RunBlas& blas) {
           {"ladder_note", or_null(blas.ladder_note)}};
 }
 
+Json repeated_json(const RepeatedTime& time) {
+  Json interval = nullptr;
+  if (time.ci95_low && time.ci95_high) interval = {number(time.ci95_low), number(time.ci95_high)};
+  return {{"samples", time.samples},
+          {"best", number(time.best)},
+          {"median", number(time.median)},
+          {"ci95", interval},
+          {"worst", number(time.worst)}};
+}
+
+Json repeats_json(const Repeats& repeats) {
+  Json runs = Json::array(), outliers = Json::array();
+  for (const TimedRun& run : repeats.runs) {
+    runs.push_back({{"page_faults", run.page_faults},
+                    {"major_faults", run.major_faults},
+                    {"voluntary_switches", run.voluntary_switches},
+                    {"involuntary_switches", run.involuntary_switches},
+                    {"migrations", number(run.migrations)},
+                    {"peak_gflops", number(run.peak_gflops)}});
+  }
+  for (const RepeatOutlier& outlier : repeats.outliers) {
+    outliers.push_back({{"index", outlier.index},
+                        {"wall_s", outlier.wall_s},
+                        {"above_median", outlier.above_median},
+                        {"cause", outlier.cause}});
+  }
+  return {{"count", repeats.runs.size()},
+          {"wanted", repeats.wanted},
+          {"warmup", repeats.warmup},
+          {"wall_s", repeated_json(repeats.wall_s)},
+          {"user_s", repeated_json(repeats.user_s)},
+          {"system_s", repeated_json(repeats.system_s)},
+          {"runs", runs},
+          {"migrations_reason", or_null(repeats.migrations_reason)},
+          {"peak_reason", or_null(repeats.peak_reason)},
+          {"outliers", outliers},
+          {"stopped", or_null(repeats.stopped)},
+          {"notes", repeats.notes}};
+}
+
 }  // namespace
 
 std::string run_json(const Run& run) {
@@ -159,6 +199,7 @@ std::string run_json(const Run& run) {
                     {"peak_rss_reason", or_null(run.peak_rss_reason)},
                     {"cpus_used", number(run.cpus_used)},
                     {"pinned", run.pinned},
+                    {"repeats", run.repeats ? repeats_json(*run.repeats) : Json(nullptr)},
                     {"counters", counters_json(run.counters)},
                     {"blas", blas_json(run.blas)},
                     {"machine", machine_json(run.machine)},

@@ -14,7 +14,11 @@ std::string run_markdown(const Run& run) {
   }
   out += fmt::format("{}: {}\n\n", markdown_escaped(run_line(run)),
                      markdown_escaped(command_line(run)));
-  out += markdown_list(run_fields(run)) + markdown_table(run_counters_table(run));
+  out += markdown_list(run_fields(run));
+  if (run.repeats)
+    out +=
+        markdown_table(repeats_table(*run.repeats)) + markdown_table(outliers_table(*run.repeats));
+  out += markdown_table(run_counters_table(run));
   const BlasEvidence& evidence = run.blas.evidence;
   out += "\n## Evidence on the BLAS, level by level\n\n" +
          markdown_list(evidence_fields(evidence)) + markdown_table(calls_table(evidence.called)) +

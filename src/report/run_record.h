@@ -13,6 +13,7 @@
 #include "counters/machine.h"
 #include "counters/reading.h"
 #include "src/report/record.h"
+#include "src/report/repeats.h"
 #include "src/report/stacks.h"
 
 namespace hwprof::report {
@@ -155,6 +156,8 @@ struct Run {
   Machine machine;
   std::vector<EventCount> counters;  // over the whole process tree; calls is 1
   RunBlas blas;
+  // With --repeat: all else here but `exit`, the last run's, is of a run of its own before them.
+  std::optional<Repeats> repeats;
   std::vector<Warning> warnings;
 };
 

@@ -18,6 +18,10 @@ std::string run_text(const Run& run, const TextStyle& style) {
   page.paragraph("$ " + command_line(run), 0, 2);
   page.blank();
   page.fields(run_fields(run));
+  if (run.repeats) {
+    page.table(repeats_table(*run.repeats));
+    page.table(outliers_table(*run.repeats));
+  }
   page.table(run_counters_table(run));
 
   page.blank();

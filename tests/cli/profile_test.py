@@ -263,6 +263,9 @@ class Formats(CliTest):
         path = self.path("pipe")
         os.mkfifo(path)
         reader = subprocess.Popen(["cat", path], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(reader.wait)
+        self.addCleanup(reader.kill)  # it waits for ever where nothing opens the pipe
+        self.addCleanup(reader.stdout.close)
         done = hwprof(*quick("--format", "json", "-o", path))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(reader.communicate(timeout=30)[0])["schema"],
