@@ -105,12 +105,23 @@ Result<Sizes> complete_sizes(const OperationSpec& spec) {
   return sizes;
 }
 
-double bytes_needed(const OperationSpec& spec) {
+double bytes_needed(const OperationSpec& spec, bool own_input) {
   const Result<Sizes> sizes = complete_sizes(spec);
   if (!sizes) return 0;
+  const std::span<const float> others[2];
   OperationBuild build{.spec = spec, .sizes = *sizes, .dry = true};
+  if (!own_input) build.inputs = others;
   find_operation(spec.op)->build(build);
   return build.bytes;
+}
+
+Result<void> check_memory(const std::string& what, double bytes) {
+  const double machine =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (bytes <= machine) return {};
+  return usage_error(
+      fmt::format("{} needs {} of memory, and there are {}", what, in_gib(bytes), in_gib(machine)),
+      "choose smaller sizes");
 }
 
 struct Operation::State {
@@ -118,6 +129,7 @@ struct Operation::State {
   std::vector<FloatBuffer> memory;
   std::deque<std::vector<std::size_t>> tables;
   std::span<const float> output;
+  std::function<Expected()> expected;
 };
 
 Result<Operation> Operation::create(const OperationSpec& spec,
@@ -126,13 +138,9 @@ Result<Operation> Operation::create(const OperationSpec& spec,
                                     ThreadTeam& team) {
   const Result<Sizes> sizes = complete_sizes(spec);
   if (!sizes) return error_of(sizes);
-  const double bytes = bytes_needed(spec);
-  const double machine =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  if (bytes > machine) {
-    return usage_error(fmt::format("{} {} needs {} of memory, and there are {}", spec.op,
-                                   spec.variant, in_gib(bytes), in_gib(machine)),
-                       "choose smaller sizes");
+  const double bytes = bytes_needed(spec, inputs.empty());
+  if (auto fits = check_memory(fmt::format("{} {}", spec.op, spec.variant), bytes); !fits) {
+    return error_of(fits);
   }
   const OperationKind& kind = *find_operation(spec.op);
   OperationBuild build{
@@ -150,8 +158,9 @@ Result<Operation> Operation::create(const OperationSpec& spec,
     task.check = nullptr;
     task.reason = no_blas_reason;
   }
-  return Operation(std::unique_ptr<State>(
-      new State{std::move(task), std::move(build.memory), std::move(build.tables), build.output}));
+  return Operation(std::unique_ptr<State>(new State{std::move(task), std::move(build.memory),
+                                                    std::move(build.tables), build.output,
+                                                    std::move(build.expected)}));
 }
 
 Operation::Operation(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -161,5 +170,6 @@ Operation::~Operation() = default;
 
 const Task& Operation::task() const { return state_->task; }
 std::span<const float> Operation::output() const { return state_->output; }
+Expected Operation::expected() const { return state_->expected(); }
 
 }  // namespace hwprof

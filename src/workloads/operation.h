@@ -14,6 +14,7 @@
 
 #include "counters/result.h"
 #include "kernels/blas_library.h"
+#include "kernels/check.h"
 #include "kernels/thread_team.h"
 #include "src/workloads/task.h"
 
@@ -62,7 +63,8 @@ Result<Sizes> complete_sizes(const OperationSpec& spec);
 
 // Bytes of an input of its own, weights (packed, too), outputs and scratch. Pure; nothing is
 // allocated. `spec` has passed complete_sizes(). create() refuses more than the machine has.
-double bytes_needed(const OperationSpec& spec);
+double bytes_needed(const OperationSpec& spec, bool own_input = true);
+Result<void> check_memory(const std::string& what, double bytes);
 
 class Operation {
  public:
@@ -78,6 +80,8 @@ class Operation {
 
   [[nodiscard]] const Task& task() const;  // its check() compares with double precision
   [[nodiscard]] std::span<const float> output() const;
+  // The whole output in double precision, from what the inputs hold now: slow.
+  [[nodiscard]] Expected expected() const;
 
  private:
   struct State;

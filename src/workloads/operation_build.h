@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -35,6 +36,7 @@ struct OperationBuild {
   std::vector<FloatBuffer> memory{};
   std::deque<std::vector<std::size_t>> tables{};  // calls have spans of them
   std::span<const float> output{};
+  std::function<Expected()> expected{};  // all of it, from what the inputs hold when it is called
   double bytes = 0;
   std::optional<Error> failure{};  // the first; what is built after it is never run
 
@@ -72,6 +74,18 @@ struct CheckBlock {
 std::vector<CheckBlock> check_blocks(std::size_t items, std::size_t channels,
                                      double multiply_adds_per_channel);
 
+// What an operation gives that treats its items one by one.
+template <class F>
+Expected expected_of_items(std::size_t items, const F& expected_of) {
+  Expected all;
+  for (std::size_t i = 0; i < items; ++i) {
+    const Expected one = expected_of(i);
+    all.value.insert(all.value.end(), one.value.begin(), one.value.end());
+    all.magnitude.insert(all.magnitude.end(), one.magnitude.begin(), one.magnitude.end());
+  }
+  return all;
+}
+
 // The error of `block`, whose values and magnitudes are `rows` x block.channels; `y` is the item's
 // result, `rows` x `channels`.
 double block_error(const Expected& expected, const CheckBlock& block, const float* y,
@@ -99,6 +113,8 @@ const float* OperationBuild::pack(const V& variant, const S& shape, const W& wei
 template <class V>
 void OperationBuild::describe(const V& variant, const Cost& cost) {
   task.cost = cost;
+  // Where no variant reads anything twice, all traffic is distinct.
+  if (cost.working_set_bytes == 0) task.cost.working_set_bytes = cost.bytes;
   task.optimised = variant.name != kReferenceName;
   task.needs_blas = variant.needs_blas;
 }

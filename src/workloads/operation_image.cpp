@@ -49,6 +49,7 @@ void build_conv2d(OperationBuild& build) {
   }
   if (build.dry) return;
   build.describe(variant, conv2d_cost(shape, batch));
+  build.expected = [call] { return conv2d_expected(call); };
   build.task.run = [call, run = variant.run] { run(call); };
   build.task.check = [call] {
     const Conv2dShape& whole = call.shape;
@@ -87,6 +88,7 @@ void build_conv2d_bn_relu(OperationBuild& build) {
   call.packed = build.pack(variant, shape, call.weights, {shape.c_out, shape.depth()});
   if (build.dry) return;
   build.describe(variant, conv2d_bn_relu_cost(shape, batch, add, relu));
+  build.expected = [call] { return conv2d_bn_relu_expected(call); };
   build.task.run = [call, run = variant.run] { run(call); };
   // Image by image; the addend stands in the way of taking filters apart.
   build.task.check = [call] {
@@ -118,6 +120,7 @@ void build_batchnorm(OperationBuild& build) {
                            .team = build.team};
   if (build.dry) return;
   build.describe(variant, batchnorm_cost(call.pixels, channels));
+  build.expected = [call] { return batchnorm_expected(call); };
   build.task.run = [call, run = variant.run] { run(call); };
   build.task.check = [call] {
     constexpr double kSquareRoot = 20;  // as long as so many multiply-adds
@@ -146,6 +149,7 @@ void build_average_pool(OperationBuild& build) {
                              .team = build.team};
   if (build.dry) return;
   build.describe(variant, average_pool_cost(batch, pixels, channels));
+  build.expected = [call] { return average_pool_expected(call); };
   build.task.run = [call, run = variant.run] { run(call); };
   build.task.check = [call] {
     const std::size_t floats = call.pixels * call.channels;

@@ -44,6 +44,9 @@ void build_conv1d(OperationBuild& build) {
   if (build.dry) return;
   build.describe(variant, conv1d_cost(shape.k, shape.d_e, shape.d_c, batch * n, batch * positions));
   build.task.run = [call, run = variant.run] { run(call); };
+  build.expected = [call, batch] {
+    return expected_of_items(batch, [&](std::size_t b) { return conv1d_expected(call.input, b); });
+  };
   build.task.check = [call, batch, n] {
     const std::size_t d_c = call.input.shape.d_c;
     double error = 0;
@@ -68,6 +71,10 @@ void build_conv1d_maxpool(OperationBuild& build) {
   build.describe(variant, conv1d_maxpool_cost(shape.k, shape.d_e, shape.d_c, batch * n,
                                               batch * positions, batch));
   build.task.run = [call, run = variant.run] { run(call); };
+  build.expected = [call, batch] {
+    return expected_of_items(batch,
+                             [&](std::size_t b) { return conv1d_maxpool_expected(call.input, b); });
+  };
   build.task.check = [call, batch, n] {
     const std::size_t d_c = call.g_stride;
     double error = 0;
@@ -92,6 +99,10 @@ void build_maxpool(OperationBuild& build) {
   if (build.dry) return;
   build.describe(variant, maxpool_cost(d_c, batch * positions, batch));
   build.task.run = [call, run = variant.run] { run(call); };
+  build.expected = [call] {
+    return expected_of_items(call.documents(),
+                             [&](std::size_t b) { return maxpool_expected(call, b); });
+  };
   build.task.check = [call, positions] {
     double error = 0;
     for (const CheckBlock& block :
@@ -122,6 +133,10 @@ void build_linear(OperationBuild& build) {
   build.describe(variant,
                  linear_cost(shape.inputs, shape.outputs, batch, one_document ? batch : 1));
   build.task.run = [call, run = variant.run] { run(call); };
+  build.expected = [call] {
+    return expected_of_items(call.documents,
+                             [&](std::size_t b) { return linear_expected(call, b); });
+  };
   build.task.check = [call] {
     const auto [inputs, outputs] = call.shape;
     double error = 0;
