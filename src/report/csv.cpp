@@ -2,36 +2,17 @@
 // of many machines can be put one below the other: what identifies the run stands in every line.
 // Full precision; an empty cell is an absent number, its reason stands in the reason columns.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <cmath>
 #include <map>
 
 #include "src/report/content.h"
-#include "src/report/printable.h"
+#include "src/report/csv_parts.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
 namespace {
 
-std::string quoted(const std::string& text) {
-  const std::string visible = printable(text);
-  if (visible.find_first_of(",\"\r\n") == std::string::npos) return visible;
-  std::string out = "\"";
-  for (const char c : visible) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-std::string number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
-}
-
-using Cells = std::vector<std::pair<std::string, std::string>>;  // header -> cell
-
-Cells run_cells(const Profile& profile) {
+CsvCells run_cells(const Profile& profile) {
   const Blas& blas = profile.blas;
   const auto& peak = profile.peak;
   return {{"hwprof_version", profile.version},
@@ -39,18 +20,20 @@ Cells run_cells(const Profile& profile) {
           {"partial", profile.partial ? "true" : "false"},
           {"cpu", profile.machine.cpu_name},
           {"pinned_cpus", format_cpu_list(profile.pin.actual)},
-          {"peak_gflops", peak ? number(peak->f32_gflops) : ""},
+          {"peak_gflops", peak ? csv_number(peak->f32_gflops) : ""},
           {"peak_isa", peak ? peak->isa : ""},
           {"blas_provider", blas.provider.value_or("")},
           {"blas_version", blas.version},
           {"blas_core", blas.core},
           {"blas_verdict", blas.verdict},
-          {"blas_factor", number(blas.factor)}};
+          {"blas_factor", csv_number(blas.factor)}};
 }
 
-Cells row_cells(const Profile& profile, const Row& row) {
+CsvCells row_cells(const Profile& profile, const Row& row) {
   const auto& time = row.time_ns;
-  const auto of_time = [&](auto TimeNs::*member) { return time ? number((*time).*member) : ""; };
+  const auto of_time = [&](auto TimeNs::*member) {
+    return time ? csv_number((*time).*member) : "";
+  };
   return {{"op", row.op},
           {"variant", row.variant},
           {"shape", shape_of(row)},
@@ -62,47 +45,41 @@ Cells row_cells(const Profile& profile, const Row& row) {
           {"time_min_ns", of_time(&TimeNs::min)},
           {"time_mean_ns", of_time(&TimeNs::mean)},
           {"time_slices", time ? fmt::format("{}", time->samples) : ""},
-          {"model_flops_per_call", number(row.model.flops)},
-          {"model_comparisons_per_call", number(row.model.comparisons)},
-          {"model_bytes_per_call", number(row.model.bytes)},
-          {"model_cost_units_per_call", number(row.model.cost_units)},
-          {"gflops", number(row.gflops)},
-          {"peak_fraction", number(row.peak_fraction)},
-          {"peak_fraction_low", number(row.peak_fraction_low)},
-          {"peak_fraction_high", number(row.peak_fraction_high)},
+          {"model_flops_per_call", csv_number(row.model.flops)},
+          {"model_comparisons_per_call", csv_number(row.model.comparisons)},
+          {"model_bytes_per_call", csv_number(row.model.bytes)},
+          {"model_cost_units_per_call", csv_number(row.model.cost_units)},
+          {"gflops", csv_number(row.gflops)},
+          {"peak_fraction", csv_number(row.peak_fraction)},
+          {"peak_fraction_low", csv_number(row.peak_fraction_low)},
+          {"peak_fraction_high", csv_number(row.peak_fraction_high)},
           {"peak_fraction_reason", peak_fraction_reason(profile, row)},
-          {"intensity_flop_per_byte", number(row.intensity)},
+          {"intensity_flop_per_byte", csv_number(row.intensity)},
           {"bound", row.bound},
           {"bandwidth_level", row.bandwidth_level},
-          {"roofline_ns", number(row.roofline_ns)},
-          {"roofline_fraction", number(row.roofline_fraction)},
+          {"roofline_ns", csv_number(row.roofline_ns)},
+          {"roofline_fraction", csv_number(row.roofline_fraction)},
           {"pass", row.pass},
-          {"forward_share", number(row.forward_share)},
-          {"max_rel_error", number(row.max_rel_error)},
+          {"forward_share", csv_number(row.forward_share)},
+          {"max_rel_error", csv_number(row.max_rel_error)},
           {"checked_documents", fmt::format("{}", row.checked_documents)},
-          {"counted_to_model_flops", number(row.counted_to_model_flops)},
+          {"counted_to_model_flops", csv_number(row.counted_to_model_flops)},
           {"reason", row.reason}};
 }
 
 // The columns of one event; all empty in a row in which it was not asked for.
-Cells counter_cells(const std::string& name, const std::string& unit, const EventCount* count) {
+CsvCells counter_cells(const std::string& name, const std::string& unit, const EventCount* count) {
   const std::string prefix = name + (unit == "ns" ? "_ns" : "");
-  return {{prefix + "_per_call", count ? number(count->value) : ""},
+  return {{prefix + "_per_call", count ? csv_number(count->value) : ""},
           {name + "_status", count ? to_string(count->status) : ""},
-          {name + "_coverage", count ? number(count->coverage) : ""},
-          {prefix + "_total", count ? number(count->total) : ""},
-          {name + "_calls", count ? number(count->calls) : ""},
+          {name + "_coverage", count ? csv_number(count->coverage) : ""},
+          {prefix + "_total", count ? csv_number(count->total) : ""},
+          {name + "_calls", count ? csv_number(count->calls) : ""},
           {name + "_event", count ? count->event : ""},
           {name + "_source", count ? count->source : ""},
           {name + "_reason", count ? count->reason : ""},
           {name + "_shown_as", count ? count->shown_as : ""},
           {name + "_implausible", count ? count->implausible : ""}};
-}
-
-std::string line_of(const Cells& cells, bool header) {
-  std::vector<std::string> fields;
-  for (const auto& [name, value] : cells) fields.push_back(quoted(header ? name : value));
-  return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
 }  // namespace
@@ -114,7 +91,7 @@ std::string profile_csv(const Profile& profile) {
     for (const EventCount& count : row.counters) units.emplace(count.name, count.unit);
   }
   const auto cells_of = [&](const Row& row) {
-    Cells cells = run_cells(profile);
+    CsvCells cells = run_cells(profile);
     for (auto& cell : row_cells(profile, row)) cells.push_back(std::move(cell));
     for (const std::string& event : events) {
       for (auto& cell : counter_cells(event, units[event], find_count(row, event))) {
@@ -123,8 +100,8 @@ std::string profile_csv(const Profile& profile) {
     }
     return cells;
   };
-  std::string out = line_of(cells_of({}), true);
-  for (const Row& row : profile.rows) out += line_of(cells_of(row), false);
+  std::string out = csv_line(cells_of({}), true);
+  for (const Row& row : profile.rows) out += csv_line(cells_of(row), false);
   return out;
 }
 

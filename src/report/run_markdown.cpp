@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "src/report/markdown_parts.h"
+#include "src/report/regions.h"
 #include "src/report/run_content.h"
 #include "src/report/run_writers.h"
 
@@ -14,7 +15,8 @@ std::string run_markdown(const Run& run) {
   }
   out += fmt::format("{}: {}\n\n", markdown_escaped(run_line(run)),
                      markdown_escaped(command_line(run)));
-  out += markdown_list(run_fields(run)) + markdown_table(run_counters_table(run));
+  out += markdown_list(run_fields(run)) + markdown_table(run_counters_table(run)) +
+         markdown_table(regions_table(run.regions));
   const BlasEvidence& evidence = run.blas.evidence;
   out += "\n## Evidence on the BLAS, level by level\n\n" +
          markdown_list(evidence_fields(evidence)) + markdown_table(calls_table(evidence.called)) +

@@ -155,6 +155,7 @@ struct Run {
   Machine machine;
   std::vector<EventCount> counters;  // over the whole process tree; calls is 1
   RunBlas blas;
+  std::optional<Regions> regions;  // that the program made through libhwprof
   std::vector<Warning> warnings;
 };
 
