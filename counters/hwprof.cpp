@@ -88,7 +88,7 @@ void write_trace_at_exit() try {
   RegionRuntime& runtime = RegionRuntime::instance();
   if (runtime.is_fork_ && runtime.totals().threads == 0) return;
   complain(write_whole(path_of_process(*runtime.trace_path_, runtime.is_fork_),
-                       runtime.trace_json().value_or("")));
+                       runtime.trace_text().value_or(TraceText()).json));
 } catch (const std::bad_alloc&) {
   complain("no memory for the trace");
 }
@@ -142,9 +142,9 @@ const char* hwprof_trace(const char* path) try {
 
 const char* hwprof_write_trace(const char* path) try {
   if (path == nullptr) return "no path";
-  const auto trace = RegionRuntime::instance().trace_json();
+  const auto trace = RegionRuntime::instance().trace_text();
   if (!trace) return "no trace was asked for; call hwprof_trace() before the first region";
-  std::string error = hwprof::write_whole(path, *trace);
+  std::string error = hwprof::write_whole(path, trace->json);
   return error.empty() ? nullptr : hwprof::problem(std::move(error));
 } catch (const std::bad_alloc&) {
   return "no memory";

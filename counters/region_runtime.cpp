@@ -8,7 +8,6 @@
 
 #include "counters/hwprof.h"
 #include "counters/perf_error.h"
-#include "counters/region_trace_json.h"
 #include "counters/text.h"
 
 namespace hwprof {
@@ -120,14 +119,18 @@ void RegionRuntime::pause_trace(bool paused) {
       member->regions.keep_calls(paused ? nullptr : member->trace.get());
 }
 
-std::size_t RegionRuntime::trace_bytes() {
+RegionRuntime::Bytes RegionRuntime::bytes_of_caller() {
   const std::lock_guard lock(mutex_);
-  for (const Member* member : live_)
-    if (&member->regions == caller_regions && member->trace) return member->trace->bytes();
-  return 0;
+  for (const Member* member : live_) {
+    if (&member->regions != caller_regions) continue;
+    const RegionTree& tree = member->regions.tree();
+    const std::size_t a_path = sizeof(RegionNode) + tree.event_count() * sizeof(RegionNode::Event);
+    return {sizeof(Member) + tree.paths() * a_path, member->trace ? member->trace->bytes() : 0};
+  }
+  return {};
 }
 
-std::optional<std::string> RegionRuntime::trace_json() {
+std::optional<TraceText> RegionRuntime::trace_text() {
   RegionTotals totals = this->totals();
   const std::lock_guard lock(mutex_);
   if (!trace_path_) return std::nullopt;

@@ -16,6 +16,7 @@
 #include "counters/region_sum.h"
 #include "counters/region_thread.h"
 #include "counters/region_trace.h"
+#include "counters/region_trace_json.h"
 
 namespace hwprof {
 
@@ -56,9 +57,12 @@ class RegionRuntime {
   // trace() was asked for.
   void pause_trace(bool paused);
   // Absent where nobody asked for one.
-  [[nodiscard]] std::optional<std::string> trace_json();
-  // Of memory that the trace of the calling thread takes; 0: it has none.
-  [[nodiscard]] std::size_t trace_bytes();
+  [[nodiscard]] std::optional<TraceText> trace_text();
+  // Of memory that the regions of the calling thread take, and its trace when it is full.
+  struct Bytes {
+    std::size_t regions = 0, trace = 0;
+  };
+  [[nodiscard]] Bytes bytes_of_caller();
 
   [[nodiscard]] RegionTotals totals();
   // Of a process with regions; else what it will be.

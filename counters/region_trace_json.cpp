@@ -40,14 +40,15 @@ class Writer {
     add_tracks(trace, kept);
   }
 
-  [[nodiscard]] std::string take() const {
-    return fmt::format(
+  [[nodiscard]] TraceText text() const {
+    std::string json = fmt::format(
         "{{\"displayTimeUnit\": \"ns\",\n \"otherData\": {{\"schema\": \"hwprof.trace/1\", "
         "\"hwprof\": {}, \"clock\": \"CLOCK_MONOTONIC\", \"threads\": {}, \"calls\": {}, "
         "\"dropped_calls\": {}, \"open_calls\": {}, \"memory_watched\": {}, \"note\": {}}},\n "
         "\"traceEvents\": [\n{}\n]}}\n",
         quoted(hwprof_version()), contents_.threads.size(), calls_, dropped(), contents_.open,
         contents_.memory_watched, text_or_null(note()), events_);
+    return {std::move(json), calls_, dropped()};
   }
 
  private:
@@ -150,10 +151,10 @@ class Writer {
 
 }  // namespace
 
-std::string trace_as_json(const TraceContents& contents) {
+TraceText trace_as_json(const TraceContents& contents) {
   Writer writer(contents);
   for (const RegionTrace* trace : contents.threads) writer.add(*trace);
-  return writer.take();
+  return writer.text();
 }
 
 }  // namespace hwprof

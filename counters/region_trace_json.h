@@ -20,6 +20,11 @@ struct TraceContents {
   std::uint64_t open = 0;     // entries that were not left yet
 };
 
-std::string trace_as_json(const TraceContents& contents);
+struct TraceText {
+  std::string json;
+  std::uint64_t calls = 0, dropped = 0;
+};
+
+TraceText trace_as_json(const TraceContents& contents);
 
 }  // namespace hwprof

@@ -15,10 +15,12 @@
 #include "src/commands/evidence.h"
 #include "src/commands/run_ladder.h"
 #include "src/commands/watch.h"
+#include "src/measure/regions_view.h"
 #include "src/observe/child.h"
 #include "src/observe/orphans.h"
 #include "src/observe/processes.h"
 #include "src/observe/program_file.h"
+#include "src/observe/region_files.h"
 #include "src/observe/tree_counting.h"
 
 namespace hwprof {
@@ -49,6 +51,13 @@ void warn(report::Run& record, std::string code, std::string text) {
   record.warnings.push_back({std::move(code), std::move(text)});
 }
 
+// What the program will count is not known yet: any event may be a column.
+Result<void> check_sort(const Machine& machine, const std::string& column) {
+  auto known = check_region_sort(column, {});
+  if (known || check_event_names(machine, {&column, 1})) return {};
+  return known;
+}
+
 Result<report::Run> begin_record(const RunRequest& request) {
   report::Run record;
   record.version = HWPROF_VERSION;
@@ -59,6 +68,8 @@ Result<report::Run> begin_record(const RunRequest& request) {
   record.machine =
       probe_machine(request.pin.empty() ? allowed_cpus().front() : request.pin.front());
   if (auto done = check_event_names(record.machine, request.events); !done) return error_of(done);
+  if (auto done = check_sort(record.machine, request.region_view.sort); !done)
+    return error_of(done);
   return record;
 }
 
@@ -117,6 +128,14 @@ bool pass_on(SignalWatch::Signal signal, const Child& child) {
   return true;
 }
 
+// Absent where no process had any.
+std::optional<report::Regions> regions_of(const observe::RegionFiles& files,
+                                          const report::RegionView& view) {
+  const std::vector<report::Regions> processes = files.read();
+  if (processes.empty()) return std::nullopt;
+  return view_regions(merge_regions(processes), view);
+}
+
 report::Run not_run(report::Run record, const Error& error) {
   record.exit = error.code == ENOENT ? kNotFound : kNotRunnable;
   record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
@@ -135,9 +154,14 @@ Result<report::Run> observe_command(const RunRequest& request, report::Run recor
   if (!signals) return error_of(signals);
   Orphans orphans;
   Evidence evidence = Evidence::prepare(request);
-  auto child = Child::start(
-      *path, request.command,
-      {.cpus = request.pin, .environment = evidence.environment(), .user = request.user});
+  const auto regions = observe::RegionFiles::prepare(request.user);
+  if (!regions) warn(record, "regions", regions.error().what);
+  std::vector<std::string> environment = evidence.environment();
+  if (regions)
+    for (const std::string& variable : regions->environment()) environment.push_back(variable);
+  auto child =
+      Child::start(*path, request.command,
+                   {.cpus = request.pin, .environment = environment, .user = request.user});
   if (!child) return error_of(child);
   evidence.attach(child->pid(), true);
   const auto counting = start_counting(request, record, child->pid(), true);
@@ -179,6 +203,7 @@ Result<report::Run> observe_command(const RunRequest& request, report::Run recor
   if (counting)
     record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
   evidence.finish(record);
+  if (regions) record.regions = regions_of(*regions, request.region_view);
   warn_of_orphans(orphans.running(child->pid()), record);
   return record;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counters/affinity.h"
+#include "src/report/regions_record.h"
 
 namespace hwprof {
 
@@ -21,6 +22,7 @@ struct RunRequest {
   std::optional<std::string> user;       // whose rights the command gets
   bool counters = true, calls = true, samples = true, ladder = true;
   bool lines = false, stacks = false;  // of samples: by source line; call stacks
+  report::RegionView region_view;
   double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
 };
 
