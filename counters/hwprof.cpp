@@ -22,6 +22,10 @@ const char* problem(std::string text) {
   return last.c_str();
 }
 
+std::string text_of(const Error& error) {
+  return error.hint.empty() ? error.what : error.what + "; " + error.hint;
+}
+
 std::string make_report(hwprof_format format) {
   RegionRuntime& runtime = RegionRuntime::instance();
   const RegionReport report = make_region_report(runtime.setup(), runtime.totals());
@@ -44,6 +48,18 @@ std::string write_whole(const std::string& path, const std::string& text) {
   return error;
 }
 
+// "%p" stands for the process; else that of a child is put behind the name.
+std::string path_of_process(std::string path, bool is_fork) {
+  const std::string pid = fmt::format("{}", getpid());
+  if (const auto place = path.find("%p"); place != std::string::npos)
+    return path.replace(place, 2, pid);
+  return is_fork ? path + "." + pid : path;
+}
+
+void complain(const std::string& error) {
+  if (!error.empty()) std::fprintf(stderr, "hwprof: %s\n", error.c_str());
+}
+
 // Apart, so that the short way of an edge keeps to the registers that it need not save.
 [[gnu::noinline]] hwprof_region enter_first(const char* name) {
   RegionThread* regions = RegionRuntime::instance().start_thread();
@@ -59,16 +75,22 @@ std::string write_whole(const std::string& path, const std::string& text) {
 
 void write_regions_at_exit() try {
   RegionRuntime& runtime = RegionRuntime::instance();
-  std::string path = std::getenv("HWPROF_REGIONS");
+  const std::string path = std::getenv("HWPROF_REGIONS");
   const bool json = path.ends_with(".json");
-  if (runtime.is_fork_) {
-    if (runtime.totals().threads == 0) return;
-    path += fmt::format(".{}", getpid());
-  }
-  const std::string error = write_whole(path, make_report(json ? HWPROF_JSON : HWPROF_TEXT));
-  if (!error.empty()) std::fprintf(stderr, "hwprof: %s\n", error.c_str());
+  if (runtime.is_fork_ && runtime.totals().threads == 0) return;
+  complain(write_whole(path_of_process(path, runtime.is_fork_),
+                       make_report(json ? HWPROF_JSON : HWPROF_TEXT)));
 } catch (const std::bad_alloc&) {
-  std::fputs("hwprof: no memory for the report of regions\n", stderr);
+  complain("no memory for the report of regions");
+}
+
+void write_trace_at_exit() try {
+  RegionRuntime& runtime = RegionRuntime::instance();
+  if (runtime.is_fork_ && runtime.totals().threads == 0) return;
+  complain(write_whole(path_of_process(*runtime.trace_path_, runtime.is_fork_),
+                       runtime.trace_text().value_or(TraceText()).json));
+} catch (const std::bad_alloc&) {
+  complain("no memory for the trace");
 }
 
 }  // namespace hwprof
@@ -80,9 +102,7 @@ extern "C" {
 
 const char* hwprof_start(const char* events) try {
   const auto started = RegionRuntime::instance().start(events == nullptr ? "" : events);
-  if (started) return nullptr;
-  const hwprof::Error& error = started.error();
-  return hwprof::problem(error.hint.empty() ? error.what : error.what + "; " + error.hint);
+  return started ? nullptr : hwprof::problem(hwprof::text_of(started.error()));
 } catch (const std::bad_alloc&) {
   return "no memory";
 }
@@ -103,6 +123,31 @@ void hwprof_leave(hwprof_region region) {
 void hwprof_declare(hwprof_region region, double flops, double bytes) {
   if (caller_regions == nullptr || !caller_regions->declare(region, flops, bytes)) [[unlikely]]
     RegionRuntime::instance().leave_unknown(region);
+}
+
+void hwprof_describe(hwprof_region region, const char* type, const char* shape) {
+  if (caller_regions == nullptr) {
+    RegionRuntime::instance().leave_unknown(region);
+    return;
+  }
+  caller_regions->describe(region, type, shape);
+}
+
+const char* hwprof_trace(const char* path) try {
+  const auto chosen = RegionRuntime::instance().trace(path == nullptr ? "" : path);
+  return chosen ? nullptr : hwprof::problem(hwprof::text_of(chosen.error()));
+} catch (const std::bad_alloc&) {
+  return "no memory";
+}
+
+const char* hwprof_write_trace(const char* path) try {
+  if (path == nullptr) return "no path";
+  const auto trace = RegionRuntime::instance().trace_text();
+  if (!trace) return "no trace was asked for; call hwprof_trace() before the first region";
+  std::string error = hwprof::write_whole(path, trace->json);
+  return error.empty() ? nullptr : hwprof::problem(std::move(error));
+} catch (const std::bad_alloc&) {
+  return "no memory";
 }
 
 char* hwprof_report(hwprof_format format) try {

@@ -19,8 +19,11 @@
  *
  * Environment (read at the first use)
  *   HWPROF_EVENTS   events to count, comma-separated; hwprof_start() takes precedence
- *   HWPROF_REGIONS  file for the report when the program exits; JSON if it ends in ".json". A child
- *                   made by fork() appends its process id.
+ *   HWPROF_REGIONS  file for the report when the program exits; JSON if it ends in ".json". "%p" in
+ *                   it stands for the process id, which a child made by fork() else appends.
+ *   HWPROF_TRACE    file for a trace when the program exits (named in the same way): every call, in
+ *                   Chrome's trace event format, which Perfetto and chrome://tracing open
+ *   HWPROF_TRACE_CALLS  how many calls a thread keeps for it: the last ones; 65536 unless set
  *
  * Every function may be called from any thread, but not from signal handlers. None throws, exits or
  * sets errno for a purpose. A region must be left by the thread that entered it. A thread that ends
@@ -56,6 +59,31 @@ HWPROF_API void hwprof_leave(hwprof_region region);
 /* Work that this entry does, on top of what was declared before: floating-point operations and
  * bytes moved. The report adds those of nested regions and gives rates over the total time. */
 HWPROF_API void hwprof_declare(hwprof_region region, double flops, double bytes);
+
+/* What kind of work this entry does, and on what: "Convolution", "64x128x300". Entries of one name
+ * and another description are reported apart, so that they can be grouped by it. Either may be
+ * NULL. Right after entering, by the same thread: later, or for a region inside itself, it is
+ * ignored. */
+HWPROF_API void hwprof_describe(hwprof_region region, const char* type, const char* shape);
+
+/* Keeps every call from now on, for a trace: before the first region of the process. It is written
+ * to `path` when the program exits; NULL or "": only by hwprof_write_trace(). NULL, or what is
+ * wrong (valid until the thread's next call). */
+HWPROF_API const char* hwprof_trace(const char* path);
+/* What is kept now. NULL, or what went wrong. */
+HWPROF_API const char* hwprof_write_trace(const char* path);
+
+/* What one thread has allocated, in bytes. `live` may be negative: memory of other threads counts
+ * where it is freed. Regions set `peak` back to `live`, to find the peak inside. */
+struct hwprof_memory {
+  uint64_t allocated; /* ever */
+  int64_t live;       /* allocated less freed */
+  int64_t peak;       /* highest `live` */
+};
+/* Not in this library: where a program, or a library that it loads, defines this function, regions
+ * know what their thread allocated. libhwprof-memory.so (linked or preloaded) has it for malloc().
+ * The calling thread's numbers, at a place that stays until the thread ends. */
+__attribute__((weak)) struct hwprof_memory* hwprof_memory_of_thread(void);
 
 /* What was recorded up to now, by all threads; entries still open are counted but not timed. Exact
  * for threads that are between two edges. Free it with hwprof_free(). NULL: no memory left. */

@@ -31,6 +31,11 @@ class Region {
 
   // Adds to the work of this entry.
   void declare(Work work) noexcept { hwprof_declare(id_, work.flops, work.bytes); }
+  // What kind of work, on what: for grouping. Right after it is made.
+  void describe(const char* type, const char* shape) noexcept { hwprof_describe(id_, type, shape); }
+  void describe(const std::string& type, const std::string& shape) noexcept {
+    describe(type.c_str(), shape.c_str());
+  }
 
  private:
   hwprof_region id_;
@@ -39,6 +44,12 @@ class Region {
 // Chooses the events, before the first region. Empty, or what is wrong.
 [[nodiscard]] inline std::string start_regions(const char* events) {
   const char* problem = hwprof_start(events);
+  return problem == nullptr ? "" : problem;
+}
+
+// Keeps every call for a trace, before the first region. Empty, or what is wrong.
+[[nodiscard]] inline std::string trace_regions(const char* path) {
+  const char* problem = hwprof_trace(path);
   return problem == nullptr ? "" : problem;
 }
 

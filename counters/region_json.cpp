@@ -3,68 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
-
 #include "counters/hwprof.h"
+#include "counters/json_text.h"
 #include "counters/region_report.h"
 
 namespace hwprof {
 namespace {
-
-// Bytes of the UTF-8 sequence that starts here, 0 for none (RFC 3629: shortest form, no
-// surrogates).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xbf) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const bool second = follows(1, first == 0xe0 ? 0xa0 : 0x80, first == 0xed ? 0x9f : 0xbf);
-    return second && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool second = follows(1, first == 0xf0 ? 0x90 : 0x80, first == 0xf4 ? 0x8f : 0xbf);
-    return second && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-std::string quoted(std::string_view text) {
-  std::string json = "\"";
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    const char letter = text.front();
-    if (length == 0)
-      json += "\\ufffd";
-    else if (letter == '"' || letter == '\\')
-      json += {'\\', letter};
-    else if (static_cast<unsigned char>(letter) < 0x20)
-      json += fmt::format("\\u{:04x}", letter);
-    else
-      json += text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return json + '"';
-}
-
-std::string number(std::optional<double> value) {
-  if (!value || !std::isfinite(*value)) return "null";
-  if (*value == std::floor(*value) && std::abs(*value) < 1e15) return fmt::format("{:.0f}", *value);
-  return fmt::format("{}", *value);
-}
 
 std::string pair_of(const std::optional<Corrected>& value) {
   if (!value) return "null";
   return fmt::format("{{\"raw\": {}, \"corrected\": {}}}", number(value->raw),
                      number(value->corrected));
 }
-
-std::string text_or_null(const std::string& text) { return text.empty() ? "null" : quoted(text); }
 
 template <class Items, class ToJson>
 std::string list(const Items& items, ToJson to_json, std::string_view separator = ", ") {
@@ -82,6 +32,12 @@ std::string threads_json(const RegionTotals& totals) {
       "\"reason\": {}}}",
       totals.threads, totals.ended_inside, totals.without_counters, totals.in_user_space,
       text_or_null(totals.no_counters_because));
+}
+
+std::string memory_json(const std::optional<RegionMemory>& memory) {
+  if (!memory) return "null";
+  return fmt::format("{{\"total\": {}, \"self\": {}, \"peak\": {}}}", memory->total, memory->self,
+                     memory->peak);
 }
 
 std::string event_json(const EventCount& event, const RegionEventRow& cost) {
@@ -109,11 +65,13 @@ std::string row_json(const RegionRow& row, const std::vector<EventCount>& events
   return fmt::format(
       "    {{\"path\": [{}], \"depth\": {}, \"threads\": {}, \"calls\": {}, \"nested_calls\": {}, "
       "\"open\": {}, \"unfinished\": {}, \"counted_calls\": {},\n"
+      "     \"type\": {}, \"shape\": {}, \"memory_bytes\": {},\n"
       "     \"total_ns\": {}, \"self_ns\": {}, \"flops\": {}, \"bytes\": {}, \"gflops\": {}, "
       "\"gbytes_per_s\": {},\n     \"events\": {{{}}}}}",
       list(row.path, quoted), row.depth, row.threads, row.calls, row.nested, row.open,
-      row.unfinished, row.counted_calls, pair_of(row.total_ns), pair_of(row.self_ns),
-      number(row.flops), number(row.bytes), number(row.gflops), number(row.gbytes_per_s), counts);
+      row.unfinished, row.counted_calls, text_or_null(row.type), text_or_null(row.shape),
+      memory_json(row.memory), pair_of(row.total_ns), pair_of(row.self_ns), number(row.flops),
+      number(row.bytes), number(row.gflops), number(row.gbytes_per_s), counts);
 }
 
 }  // namespace
@@ -130,13 +88,13 @@ std::string regions_as_json(const RegionReport& report) {
   return fmt::format(
       "{{\n  \"schema\": \"hwprof.regions/1\",\n  \"hwprof\": {},\n  \"pid\": {},\n"
       "  \"clock\": \"CLOCK_MONOTONIC\",\n  \"threads\": {},\n"
-      "  \"cost_ns\": {{\"inside\": {}, \"outside\": {}}},\n"
+      "  \"memory_reason\": {},\n  \"cost_ns\": {{\"inside\": {}, \"outside\": {}}},\n"
       "  \"mishaps\": {{\"left_by_outer\": {}, \"not_open\": {}, \"dropped\": {}}},\n"
       "  \"events\": {},\n  \"regions\": {},\n  \"notes\": [{}]\n}}\n",
       quoted(hwprof_version()), getpid(), threads_json(report.totals),
-      number(report.cost.inside_ns), number(report.cost.outside_ns), report.totals.left_by_outer,
-      report.totals.not_open, report.totals.dropped, block(events), block(rows),
-      list(report.notes, quoted));
+      text_or_null(report.memory_reason), number(report.cost.inside_ns),
+      number(report.cost.outside_ns), report.totals.left_by_outer, report.totals.not_open,
+      report.totals.dropped, block(events), block(rows), list(report.notes, quoted));
 }
 
 }  // namespace hwprof

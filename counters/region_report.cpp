@@ -8,6 +8,9 @@
 namespace hwprof {
 namespace {
 
+constexpr const char* kNoMemory =
+    "nobody watches what the program allocates; libhwprof-memory does, linked or preloaded";
+
 using Counts = std::vector<std::uint64_t>;
 
 std::uint64_t reduced(std::uint64_t value, double by) {
@@ -173,6 +176,8 @@ std::vector<std::string> notes_of(const RegionSetup& setup, const RegionTotals& 
   note(totals.dropped, "entry was not recorded: too many call paths, or no memory",
        "entries were not recorded: too many call paths, or no memory; are names made up at run "
        "time?");
+  note(totals.undescribed, "description was ignored: it was not given right after entering",
+       "descriptions were ignored: they were not given right after entering");
   if (totals.without_counters != 0)
     notes.push_back(fmt::format("{} of {} threads have times only: {}", totals.without_counters,
                                 totals.threads, totals.no_counters_because));
@@ -219,6 +224,8 @@ RegionReport make_region_report(const RegionSetup& setup, RegionTotals totals) {
     path.push_back(node.name);
     RegionRow row;
     row.name = node.name;
+    row.type = node.type;
+    row.shape = node.shape;
     row.depth = depth;
     row.path = path;
     row.threads = node.threads;
@@ -233,6 +240,8 @@ RegionReport make_region_report(const RegionSetup& setup, RegionTotals totals) {
                    static_cast<double>(correction.self_ns(index))};
     row.flops = flops[index];
     row.bytes = bytes[index];
+    if (totals.memory_watched)
+      row.memory = {node.allocated_total, node.allocated_self, node.memory_peak};
     if (node.open == 0 && row.total_ns.corrected > 0) {
       if (row.flops > 0) row.gflops = row.flops / row.total_ns.corrected;
       if (row.bytes > 0) row.gbytes_per_s = row.bytes / row.total_ns.corrected;
@@ -241,6 +250,7 @@ RegionReport make_region_report(const RegionSetup& setup, RegionTotals totals) {
     report.rows.push_back(std::move(row));
     visit_children(index, depth + 1);
   }
+  if (!totals.memory_watched) report.memory_reason = kNoMemory;
   report.cost = setup.cost;
   report.event_costs = cost_rows(setup);
   report.notes = notes_of(setup, totals);

@@ -23,14 +23,20 @@ struct RegionEventRow {
   std::string reason;
 };
 
+struct RegionMemory {
+  std::uint64_t total = 0, self = 0;  // bytes allocated by the thread inside
+  std::uint64_t peak = 0;             // above what was live at its entry; the highest of its calls
+};
+
 struct RegionRow {
-  std::string name;
-  std::size_t depth = 0;  // 0: in no other region
+  std::string name, type, shape;  // the last two as described, or empty
+  std::size_t depth = 0;          // 0: in no other region
   std::vector<std::string> path;
   std::uint64_t threads = 0, calls = 0, nested = 0, open = 0, unfinished = 0, counted_calls = 0;
   Corrected total_ns, self_ns;
   double flops = 0, bytes = 0;                 // declared, with nested regions
   std::optional<double> gflops, gbytes_per_s;  // of one thread, on average
+  std::optional<RegionMemory> memory;          // absent: RegionReport::memory_reason
   std::vector<RegionEventRow> events;
 };
 
@@ -41,6 +47,7 @@ struct RegionReport {
   RegionTotals totals;          // without the sums
   RegionCost cost;
   std::vector<RegionEventRow> event_costs;  // total: inside, self: outside an empty region
+  std::string memory_reason;                // why no row has its memory
   std::vector<std::string> notes;           // what a reader has to know
 };
 

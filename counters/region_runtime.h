@@ -15,6 +15,8 @@
 #include "counters/region_setup.h"
 #include "counters/region_sum.h"
 #include "counters/region_thread.h"
+#include "counters/region_trace.h"
+#include "counters/region_trace_json.h"
 
 namespace hwprof {
 
@@ -22,8 +24,9 @@ namespace hwprof {
 // as an extern thread_local would have.
 extern __thread RegionThread* caller_regions __attribute__((tls_model("initial-exec")));
 
-// For atexit(): the report into the file that HWPROF_REGIONS names.
+// For atexit(): the report into the file that HWPROF_REGIONS names, and the trace.
 void write_regions_at_exit();
+void write_trace_at_exit();
 
 // What threads did, summed up.
 struct RegionTotals {
@@ -32,7 +35,8 @@ struct RegionTotals {
   std::uint64_t ended_inside = 0;
   std::uint64_t without_counters = 0, in_user_space = 0;  // threads
   std::string no_counters_because;                        // the first reason
-  std::uint64_t left_by_outer = 0, not_open = 0, dropped = 0;
+  std::uint64_t left_by_outer = 0, not_open = 0, dropped = 0, undescribed = 0;
+  bool memory_watched = false;
 };
 
 class RegionRuntime {
@@ -46,6 +50,20 @@ class RegionRuntime {
   // A ticket that is not the caller's. Regions that the parent process was in are no mishap.
   void leave_unknown(RegionThread::Ticket ticket) noexcept;
 
+  // Keeps calls for a trace, `calls` of them a thread (0: as HWPROF_TRACE_CALLS says), written to
+  // `path` at the end unless it is empty. Fault::kUsage: too late.
+  Result<void> trace(std::string path, std::size_t calls = 0);
+  // For the calling thread alone, which is in no region: whether its calls are kept. Only where
+  // trace() was asked for.
+  void pause_trace(bool paused);
+  // Absent where nobody asked for one.
+  [[nodiscard]] std::optional<TraceText> trace_text();
+  // Of memory that the regions of the calling thread take, and its trace when it is full.
+  struct Bytes {
+    std::size_t regions = 0, trace = 0;
+  };
+  [[nodiscard]] Bytes bytes_of_caller();
+
   [[nodiscard]] RegionTotals totals();
   // Of a process with regions; else what it will be.
   [[nodiscard]] RegionSetup setup();
@@ -54,6 +72,8 @@ class RegionRuntime {
   struct Member;
   RegionRuntime() = default;
   void set_up();  // needs the lock
+  void set_up_trace();
+  [[nodiscard]] std::unique_ptr<RegionTrace> make_trace(const ThreadCounters* counters) const;
   void calibrate(ThreadCounters* counters);
   void end_thread(Member* member);
   void start_again_in_child();
@@ -63,6 +83,11 @@ class RegionRuntime {
   std::optional<RegionSetup> setup_;
   pthread_key_t key_{};
   std::vector<Member*> live_;
+  // Ended, and kept for the trace. Never destroyed.
+  std::vector<Member*> traced_;
+  std::uint64_t untraced_ = 0;  // calls of those for which there was no room
+  std::optional<std::string> trace_path_;
+  std::size_t trace_calls_ = 0;    // a thread
   RegionTotals ended_;             // sums of ended threads; the counts of threads are of all
   std::uint64_t last_number_ = 0;  // of a thread
   std::atomic<std::uint64_t> last_foreign_number_ = 0;  // numbers up to here are of the parent
@@ -71,6 +96,7 @@ class RegionRuntime {
   bool is_fork_ = false;
 
   friend void write_regions_at_exit();
+  friend void write_trace_at_exit();
 };
 
 }  // namespace hwprof

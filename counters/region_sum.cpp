@@ -1,5 +1,8 @@
 #include "counters/region_sum.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace hwprof {
 namespace {
 
@@ -21,6 +24,9 @@ void add_numbers(const RegionSum& part, RegionSum& sum) {
   sum.running_ns += part.running_ns;
   sum.flops += part.flops;
   sum.bytes += part.bytes;
+  sum.allocated_total += part.allocated_total;
+  sum.allocated_self += part.allocated_self;
+  sum.memory_peak = std::max(sum.memory_peak, part.memory_peak);
   add_all(part.totals, sum.totals);
   add_all(part.selves, sum.selves);
 }
@@ -48,6 +54,9 @@ RegionSum copy_of(const RegionTree& tree, const RegionNode& node) {
       copy.enabled_ns += user_ns;
       copy.running_ns += user_ns;
     }
+    copy.allocated_total = node.allocated_total.load();
+    copy.allocated_self = node.allocated_self.load();
+    copy.memory_peak = node.memory_peak.load();
     copy.flops = node.flops.load(kRelaxed);
     copy.bytes = node.bytes.load(kRelaxed);
     for (std::size_t i = 0; i < tree.event_count(); ++i) {
@@ -60,13 +69,16 @@ RegionSum copy_of(const RegionTree& tree, const RegionNode& node) {
 
 }  // namespace
 
-std::size_t RegionSums::child(std::size_t parent, const std::string& name) {
-  const auto [place, is_new] = index_.try_emplace({parent, name}, nodes_.size());
+std::size_t RegionSums::child(Key key) {
+  const auto [place, is_new] = index_.try_emplace(std::move(key), nodes_.size());
   if (is_new) {
+    const Key& of = place->first;
     RegionSum& made = nodes_.emplace_back();
-    made.name = name;
-    made.parent = parent;
-    nodes_[parent].children.push_back(place->second);
+    made.name = of.name;
+    made.type = of.type;
+    made.shape = of.shape;
+    made.parent = of.parent;
+    nodes_[of.parent].children.push_back(place->second);
   }
   return place->second;
 }
@@ -76,11 +88,20 @@ void RegionSums::merge(const RegionTree& tree) {
   while (!pending.empty()) {
     const auto [from, to] = pending.back();
     pending.pop_back();
-    const RegionNode* node = from->first_child.load(std::memory_order_acquire);
-    for (; node != nullptr; node = node->next_sibling.load(std::memory_order_acquire)) {
-      const std::size_t target = child(to, node->name.text());
+    const auto add = [&, to = to](const RegionNode* node) {
+      const std::size_t target = child({to, node->name.text(), node->type, node->shape});
       add_numbers(copy_of(tree, *node), nodes_[target]);
       pending.emplace_back(node, target);
+    };
+    constexpr auto kAcquire = std::memory_order_acquire;
+    const RegionNode* node = from->first_child.load(kAcquire);
+    for (; node != nullptr; node = node->next_sibling.load(kAcquire)) {
+      const RegionNode* described = node->first_described.load(kAcquire);
+      // Nothing is left in one whose entries were all described.
+      if (described == nullptr || node->entered.load() != 0 || node->first_child != nullptr)
+        add(node);
+      for (; described != nullptr; described = described->next_described.load(kAcquire))
+        add(described);
     }
   }
 }
@@ -89,7 +110,7 @@ void RegionSums::merge(const RegionSums& part) {
   std::vector<std::size_t> target_of(part.nodes_.size());  // the root to the root
   for (std::size_t i = 1; i < part.nodes_.size(); ++i) {
     const RegionSum& node = part.nodes_[i];
-    target_of[i] = child(target_of[node.parent], node.name);
+    target_of[i] = child({target_of[node.parent], node.name, node.type, node.shape});
     add_numbers(node, nodes_[target_of[i]]);
   }
 }

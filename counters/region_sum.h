@@ -2,10 +2,10 @@
 // Plain numbers, no atomics. Internal to counters/.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "counters/region_tree.h"
@@ -13,15 +13,16 @@
 namespace hwprof {
 
 struct RegionSum {
-  std::string name;
+  std::string name, type, shape;
   std::size_t parent = 0;             // index in RegionSums; the root is its own
   std::vector<std::size_t> children;  // in the order of their first entry
   std::uint64_t threads = 0;          // that entered it
   std::uint64_t calls = 0, nested = 0, open = 0, unfinished = 0;
   std::uint64_t total_ns = 0, self_ns = 0;
   std::uint64_t counted_calls = 0, enabled_ns = 0, running_ns = 0;
-  double flops = 0, bytes = 0;                // without nested regions
-  std::vector<std::uint64_t> totals, selves;  // an event each
+  double flops = 0, bytes = 0;                                             // without nested regions
+  std::uint64_t allocated_total = 0, allocated_self = 0, memory_peak = 0;  // bytes
+  std::vector<std::uint64_t> totals, selves;                               // an event each
 };
 
 // A tree in a list (paths may be thousands of regions deep): the root first, every parent before
@@ -37,10 +38,15 @@ class RegionSums {
   [[nodiscard]] const std::vector<RegionSum>& nodes() const { return nodes_; }
 
  private:
-  std::size_t child(std::size_t parent, const std::string& name);
+  struct Key {
+    std::size_t parent;
+    std::string name, type, shape;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::size_t child(Key key);
 
   std::vector<RegionSum> nodes_;
-  std::map<std::pair<std::size_t, std::string>, std::size_t> index_;
+  std::map<Key, std::size_t> index_;
 };
 
 }  // namespace hwprof

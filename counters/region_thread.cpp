@@ -8,6 +8,23 @@ namespace {
 
 constexpr std::size_t kFirstDepth = 32;
 
+// What the regions themselves allocate is none of the program's memory.
+class OwnAllocations {
+ public:
+  explicit OwnAllocations(hwprof_memory* memory) : memory_(memory) {
+    if (memory_ != nullptr) before_ = *memory_;
+  }
+  OwnAllocations(const OwnAllocations&) = delete;
+  OwnAllocations& operator=(const OwnAllocations&) = delete;
+  ~OwnAllocations() {
+    if (memory_ != nullptr) *memory_ = before_;
+  }
+
+ private:
+  hwprof_memory* memory_;
+  hwprof_memory before_{};
+};
+
 // Both ways of an edge: with the processor's clock, else it would not be a short one.
 bool is_fast(const ThreadCounters* counters) {
   return counters != nullptr && counters->user_space() && counters->clock().counts_ticks();
@@ -15,13 +32,17 @@ bool is_fast(const ThreadCounters* counters) {
 
 }  // namespace
 
-RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters)
-    : fast_(is_fast(counters) ? counters : nullptr),
+RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters,
+                           hwprof_memory* memory, RegionTrace* trace)
+    : fast_(is_fast(counters) && memory == nullptr && trace == nullptr ? counters : nullptr),
       last_ticket_(number << kEntryBits),
       clock_(counters == nullptr ? RegionClock() : counters->clock()),
-      tree_(event_count, fast_ != nullptr),
+      tree_(event_count, is_fast(counters)),
       counters_(counters),
-      frames_(kFirstDepth) {
+      frames_(kFirstDepth),
+      memory_(memory),
+      marks_(memory == nullptr ? 0 : kFirstDepth),
+      trace_(trace) {
   top_ = frames_.data();
   last_ = top_ + frames_.size() - 1;
   top_->node = tree_.root();
@@ -30,17 +51,22 @@ RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, Thread
 void RegionThread::grow() {
   const auto depth = top_ - frames_.data();
   frames_.resize(frames_.size() * 2);
+  if (memory_ != nullptr) marks_.resize(frames_.size());
   top_ = frames_.data() + depth;
   last_ = frames_.data() + frames_.size() - 1;
 }
 
 RegionThread::Ticket RegionThread::enter_slowly(const char* name) noexcept try {
-  if (top_ == last_) grow();
-  RegionNode* above = top_->node;
-  RegionNode* node =
-      above == nullptr ? nullptr : tree_.child(above, name == nullptr ? "(no name)" : name);
+  RegionNode* node = nullptr;
+  {
+    const OwnAllocations own(memory_);
+    if (top_ == last_) grow();
+    RegionNode* above = top_->node;
+    if (above != nullptr) node = tree_.child(above, name == nullptr ? "(no name)" : name);
+  }
   if (node != nullptr) {
     Frame& frame = open_frame(node);
+    if (memory_ != nullptr) mark_memory();
     return fast_ != nullptr ? begin_fast(frame) : begin(frame);
   }
   mishaps_.dropped.add(1);
@@ -81,9 +107,11 @@ void RegionThread::pop(std::uint64_t now) {
   if (counters_ != nullptr) counters_->read(end);
   --top_;
   const std::uint64_t took_ns = clock_.as_ns(now - frame.start_time);
-  const auto add_the_rest = [&](RegionNode&) {
+  const auto add_the_rest = [&](RegionNode& node) {
     if (counters_ != nullptr) add_counts(frame, end, took_ns);
+    if (memory_ != nullptr) add_memory(node, is_nested_in_itself(frame));
   };
+  if (trace_ != nullptr) keep_call(frame, end, now);
   if (is_nested_in_itself(frame))
     sum_up<true>(frame, *top_, took_ns, add_the_rest);
   else
@@ -137,6 +165,65 @@ void RegionThread::add_counts(Frame& frame, const Edge& end, std::uint64_t took_
   const std::uint64_t enabled_ns = user_space ? took_ns : end.enabled_ns - frame.start.enabled_ns;
   node.enabled_ns.add(enabled_ns);
   node.running_ns.add(enabled_ns - std::min(missed_inside_ns, enabled_ns));
+}
+
+// Between the frame's entry and the next one of the region around it, the peak is that inside.
+void RegionThread::mark_memory() {
+  marks_[static_cast<std::size_t>(top_ - frames_.data())] = {*memory_, 0};
+  memory_->peak = memory_->live;
+}
+
+// Of the frame above *top_.
+void RegionThread::add_memory(RegionNode& node, bool nested) {
+  MemoryMark& outer = marks_[static_cast<std::size_t>(top_ - frames_.data())];
+  const MemoryMark& mark = *(&outer + 1);
+  const std::uint64_t allocated = memory_->allocated - mark.at_entry.allocated;
+  node.allocated_self.add(allocated - mark.inner);
+  if (!nested) node.allocated_total.add(allocated);
+  const auto peak = static_cast<std::uint64_t>(memory_->peak - mark.at_entry.live);
+  node.memory_peak = std::max(node.memory_peak.load(), peak);
+  memory_->peak = std::max(memory_->peak, mark.at_entry.peak);
+  outer.inner += allocated;
+}
+
+void RegionThread::keep_call(const Frame& frame, const Edge& end, std::uint64_t now) {
+  const bool read = frame.start.read_by != ReadBy::kNobody && end.read_by != ReadBy::kNobody;
+  TraceCall call{.node = frame.node,
+                 .start = frame.start_time,
+                 .end = now,
+                 .counted = counters_ != nullptr && read && end.missed_ns == frame.start.missed_ns,
+                 .allocated = 0,
+                 .live_at_start = 0,
+                 .live_at_end = 0};
+  if (memory_ != nullptr) {
+    const MemoryMark& mark = marks_[static_cast<std::size_t>(&frame - frames_.data())];
+    call.allocated = memory_->allocated - mark.at_entry.allocated;
+    call.live_at_start = mark.at_entry.live;
+    call.live_at_end = memory_->live;
+  }
+  trace_->add(call, frame.start, end);
+}
+
+void RegionThread::keep_calls(RegionTrace* trace) {
+  trace_ = trace;
+  fast_ = is_fast(counters_) && memory_ == nullptr && trace_ == nullptr ? counters_ : nullptr;
+}
+
+bool RegionThread::describe(Ticket ticket, const char* type, const char* shape) noexcept {
+  Frame& frame = *top_;
+  if (frame.ticket != ticket || ticket == kNoTicket || frame.inner_ns != 0) {
+    mishaps_.undescribed.add(1);
+    return false;
+  }
+  if (frame.node == nullptr || is_nested_in_itself(frame)) return true;
+  const OwnAllocations own(memory_);
+  RegionNode* node =
+      tree_.described(frame.node, type == nullptr ? "" : type, shape == nullptr ? "" : shape);
+  if (node == nullptr) return true;  // no room: the call stays with those that were not described
+  frame.node->entered.add(-std::uint64_t{1});
+  node->entered.add(1);
+  frame.node = node;
+  return true;
 }
 
 bool RegionThread::leave_outer(Ticket ticket, std::uint64_t now) {

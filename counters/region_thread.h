@@ -8,7 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "counters/hwprof.h"
 #include "counters/region_edge.h"
+#include "counters/region_trace.h"
 #include "counters/region_tree.h"
 
 namespace hwprof {
@@ -17,6 +19,7 @@ namespace hwprof {
 struct RegionMishaps {
   RegionNumber left_by_outer = 0;  // closed because the region around it was left
   RegionNumber dropped = 0;        // entries not recorded: too many call paths
+  RegionNumber undescribed = 0;    // descriptions that came too late
 };
 
 class RegionThread {
@@ -25,7 +28,10 @@ class RegionThread {
   static constexpr Ticket kNoTicket = 0;
   static constexpr unsigned kEntryBits = 40;
 
-  RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters);
+  // `memory` and `trace`: where the thread's allocations are counted, and its calls kept; nullptr:
+  // they are not. With either, edges take the long way.
+  RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters,
+               hwprof_memory* memory = nullptr, RegionTrace* trace = nullptr);
   RegionThread(const RegionThread&) = delete;
   RegionThread& operator=(const RegionThread&) = delete;
 
@@ -62,6 +68,9 @@ class RegionThread {
   bool leave(Ticket ticket) noexcept;
 
   bool declare(Ticket ticket, double flops, double bytes);
+  bool describe(Ticket ticket, const char* type, const char* shape) noexcept;
+  // From now on; only while the thread is in no region.
+  void keep_calls(RegionTrace* trace);
   // The thread ends: whatever is open ends with it. How many that were.
   std::size_t leave_all();
 
@@ -145,6 +154,9 @@ class RegionThread {
   void grow();
   void pop(std::uint64_t now);
   void add_counts(Frame& frame, const Edge& end, std::uint64_t took_ns);
+  void mark_memory();
+  void add_memory(RegionNode& node, bool nested);
+  void keep_call(const Frame& frame, const Edge& end, std::uint64_t now);
   [[nodiscard]] bool is_nested_in_itself(const Frame& frame) const {
     return frame.node == (&frame - 1)->node;
   }
@@ -163,6 +175,15 @@ class RegionThread {
   ThreadCounters* counters_;
   std::vector<Frame> frames_;
   RegionMishaps mishaps_;
+  // What was allocated at the entry of each of frames_, and in the regions directly inside; apart
+  // from them, so that the short way stays as short.
+  struct MemoryMark {
+    hwprof_memory at_entry;
+    std::uint64_t inner = 0;
+  };
+  hwprof_memory* memory_;
+  std::vector<MemoryMark> marks_;
+  RegionTrace* trace_;
 };
 
 }  // namespace hwprof

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -23,6 +25,11 @@ struct RegionNode {
   RegionName name;
   RegionNode* const parent;
   std::atomic<RegionNode*> first_child = nullptr, next_sibling = nullptr;
+  // Entries that were described are summed up in nodes of their own, which hang on the one of the
+  // same name; nobody finds them by name.
+  RegionNode* plain = nullptr;  // that one; nullptr: this is it
+  std::atomic<RegionNode*> first_described = nullptr, next_described = nullptr;
+  std::string type, shape;
 
   RegionNumber entered = 0;
   RegionNumber calls = 0;       // finished
@@ -35,6 +42,8 @@ struct RegionNode {
   // Where the thread reads in user space: calls that were not, and their share of total_ns.
   RegionNumber other_calls = 0, other_ns = 0;
   std::atomic<double> flops = 0, bytes = 0;  // declared, without nested regions
+  // Bytes, where the thread's memory is watched. The peak is the highest of its calls.
+  RegionNumber allocated_total = 0, allocated_self = 0, memory_peak = 0;
   struct Event {
     RegionNumber total = 0, self = 0;
   };
@@ -66,7 +75,9 @@ class RegionTree {
     if (node != nullptr && !node->name.stands_like(name)) node->name.stand_like(name);
     return node;
   }
-  // The same where it is quickly found, without a call of any function; else nullptr.
+  // The node of entries of `node` that are described so, made if need be; nullptr: no room.
+  RegionNode* described(RegionNode* node, const char* type, const char* shape);
+  // The child where it is quickly found, without a call of any function; else nullptr.
   static RegionNode* expected_child(RegionNode* parent, const char* name) {
     RegionNode* hint = parent->hint;
     if (hint == nullptr) return nullptr;
@@ -100,6 +111,7 @@ class RegionTree {
 
  private:
   RegionNode* find_or_make(RegionNode* parent, const char* name);
+  RegionNode* add(const char* name, RegionNode* parent);
 
   struct Key {
     const RegionNode* parent;
@@ -119,6 +131,7 @@ class RegionTree {
   std::atomic<std::uint64_t> sequence_ = 0;
   std::vector<std::unique_ptr<RegionNode>> nodes_;
   std::unordered_map<Key, RegionNode*, KeyHash> index_;
+  std::deque<std::string> descriptions_;  // keys of index_
 };
 
 // By the owner alone: no locked instruction.

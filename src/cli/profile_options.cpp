@@ -11,6 +11,7 @@
 
 #include "src/cli/log.h"
 #include "src/cli/options.h"
+#include "src/cli/region_options.h"
 #include "src/cli/shape.h"
 #include "src/cli/value_options.h"
 #include "src/cli/values.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMaxThreads = 8192;  // CONFIG_NR_CPUS is at most that
 constexpr std::uint64_t kMaxPasses = 1000;
+constexpr std::uint64_t kMaxTraceCalls = 1U << 28;
 constexpr double kMaxSeconds = 1e6;
 
 constexpr Choice<DocsFormat> kDocsFormats[] = {{"auto", DocsFormat::kAuto},
@@ -51,7 +53,10 @@ Result<void> store_requirements(Text name, Text text, ProfileOptions& to) {
   return {};
 }
 
+report::RegionView& region_view(ProfileOptions& options) { return options.region_view; }
+
 // In the order of the help.
+constexpr const auto& kViewOptions = kRegionOptions<ProfileOptions, region_view>;
 constexpr ValueOption<ProfileOptions> kOptions[] = {
     {"--workload", "NAME", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.workload); },
@@ -131,6 +136,31 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      },
      "Count in at most N passes; events that do not fit are multiplexed.\n"
      "Default: as many passes as the events need."},
+    kViewOptions[0],
+    kViewOptions[1],
+    kViewOptions[2],
+    kViewOptions[3],
+    {"--regions", "FILE", kRegions, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) -> Result<void> {
+       if (!text.ends_with(".csv"))
+         return usage_error(fmt::format("{} takes a file that ends in .csv, not '{}'", name, text));
+       return store<std::string>(text, to.regions_csv);
+     },
+     "Write the table to FILE.csv, too."},
+    {"--trace", "FILE", kRegions, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) -> Result<void> {
+       if (!text.ends_with(".json"))
+         return usage_error(
+             fmt::format("{} takes a file that ends in .json, not '{}'", name, text));
+       return store<std::string>(text, to.trace);
+     },
+     "Write each call to FILE.json, as ui.perfetto.dev and\n"
+     "chrome://tracing open it."},
+    {"--trace-calls", "N", kRegions, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxTraceCalls), to.trace_calls);
+     },
+     "Keep the last N calls of a thread for it. Default: 65536."},
     {"--format", "FORMAT", kReport, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_choice(name, text, kFormats), to.format);
@@ -149,7 +179,7 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
 
 struct Typed {
   TypedValues values;
-  bool no_ladder = false, verbose = false, quiet = false;
+  bool no_ladder = false, overhead = false, verbose = false, quiet = false;
 };
 
 std::uint64_t memory_bytes() {
@@ -170,6 +200,7 @@ Result<ProfileOptions> judge(const Typed& typed) {
   }
   if (typed.verbose && typed.quiet) return usage_error("--verbose and --quiet exclude each other");
   options.ladder = !typed.no_ladder;
+  options.overhead = typed.overhead;
   options.quiet = typed.quiet;
   return options;
 }
@@ -183,6 +214,10 @@ Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOpt
                "Skip comparing the BLAS with its other core types, which\n"
                "takes up to 2 s. Default: compare.",
                typed->no_ladder);
+  declare_flag(app, "--overhead", kRegions,
+               "Measure what counting, sampling and tracing cost in time and\n"
+               "memory, on the same work by turns. Default: do not.",
+               typed->overhead);
   declare_flag(app, "-v,--verbose", kReport, "Log each step on standard error. Default: off.",
                typed->verbose);
   declare_flag(app, "-q,--quiet", kReport, "Log errors only, show no progress. Default: off.",

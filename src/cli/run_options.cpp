@@ -10,6 +10,7 @@
 
 #include "src/cli/log.h"
 #include "src/cli/options.h"
+#include "src/cli/region_options.h"
 #include "src/cli/value_options.h"
 #include "src/cli/values.h"
 
@@ -142,8 +143,13 @@ constexpr Row kSpeedscope = {"--speedscope",
                              set_stacks<&RunOptions::speedscope>,
                              "Write the stacks as JSON for speedscope."};
 
-constexpr Row kRunOptions[] = {kPin,    kUser,   kRepeat, kWarmup, kEvents,    kFrequency,
-                               kFormat, kOutput, kFlame,  kFolded, kSpeedscope};
+report::RegionView& region_view(RunOptions& options) { return options.request.region_view; }
+constexpr const auto& kViewOptions = kRegionOptions<RunOptions, region_view>;
+
+constexpr Row kRunOptions[] = {
+    kPin,        kUser,           kRepeat,         kWarmup,         kEvents,
+    kFrequency,  kFormat,         kOutput,         kFlame,          kFolded,
+    kSpeedscope, kViewOptions[0], kViewOptions[1], kViewOptions[2], kViewOptions[3]};
 constexpr Row kAttachOptions[] = {kSeconds, kEvents, kFrequency, kFormat,
                                   kOutput,  kFlame,  kFolded,    kSpeedscope};
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counters/affinity.h"
+#include "src/report/regions_record.h"
 #include "src/workloads/batch.h"
 #include "src/workloads/documents.h"
 
@@ -42,6 +43,11 @@ struct ProfileOptions {
   double time_budget_s = 10;
   unsigned passes = 0;  // at most; 0: as many as needed
   std::uint64_t seed = 0;
+  report::RegionView region_view;
+  std::string trace;            // file; empty: no trace
+  std::size_t trace_calls = 0;  // that it keeps; 0: the library's default
+  std::string regions_csv;      // file for the table of regions; empty: none
+  bool overhead = false;        // measure what watching costs
   Format format = Format::kText;
   std::string output;  // empty: standard output
   bool require_optimal_blas = false, require_counters = false;

@@ -13,6 +13,7 @@
 #include "kernels/simd.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_record.h"
+#include "src/commands/profile_regions.h"
 #include "src/measure/runner.h"
 #include "src/report/output.h"
 #include "src/report/writers.h"
@@ -105,6 +106,7 @@ Result<ProfileSession> ProfileSession::begin(const ProfileOptions& options) {
   if (session.events.empty())
     session.events.assign(std::begin(kDefaultEvents), std::end(kDefaultEvents));
   if (auto done = check_event_names(record.machine, session.events); !done) return error_of(done);
+  if (auto done = check_region_options(options, session.events); !done) return error_of(done);
 
   spdlog::info("runs on CPUs {} with {} threads: {}, PMU: {}", format_cpu_list(session.cpus),
                record.threads, record.machine.cpu_name,

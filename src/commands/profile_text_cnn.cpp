@@ -8,6 +8,7 @@
 #include "kernels/registry.h"
 #include "src/commands/profile_input.h"
 #include "src/commands/profile_record.h"
+#include "src/commands/profile_regions.h"
 #include "src/commands/profile_workloads.h"
 #include "src/measure/agreement.h"
 
@@ -22,6 +23,22 @@ Result<void> check_variants(const std::vector<std::string>& names) {
                        fmt::format("known: {}", fmt::join(known, ", ")));
   }
   return {};
+}
+
+const report::ForwardPass* fastest_pass(const std::vector<report::ForwardPass>& passes) {
+  const auto fastest =
+      std::min_element(passes.begin(), passes.end(),
+                       [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  return fastest == passes.end() ? nullptr : &*fastest;
+}
+
+// In the order of the pass; one operation once for each filter size.
+std::vector<const Task*> tasks_of(const report::ForwardPass& pass, const std::vector<Task>& tasks) {
+  std::vector<const Task*> found;
+  for (const auto& [op, variant] : pass.variants)
+    for (const Task& task : tasks)
+      if (task.op == op && task.variant == variant && task.run) found.push_back(&task);
+  return found;
 }
 
 }  // namespace
@@ -56,6 +73,15 @@ Result<int> profile_text_cnn(const ProfileOptions& options) {
   record.passes = forward_passes(record.rows, text_cnn_passes());
   set_forward_shares(record.rows, record.passes);
   record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
+
+  // 6. The fastest pass again, in regions.
+  if (const report::ForwardPass* fastest = fastest_pass(record.passes); fastest != nullptr) {
+    const std::vector<const Task*> pass = tasks_of(*fastest, model->tasks());
+    const RegionWork work{.what = fmt::format("forward passes, variant {}", fastest->name),
+                          .pass = [&] { run_in_regions("forward", pass); },
+                          .plain = [&] { run_plain(pass); }};
+    if (auto done = profile_regions(*session, options, work); !done) return error_of(done);
+  }
   add_warnings(record, options);
   return session->finish(options);
 }

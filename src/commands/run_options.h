@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counters/affinity.h"
+#include "src/report/regions_record.h"
 
 namespace hwprof {
 
@@ -23,6 +24,7 @@ struct RunRequest {
   unsigned repeat = 0, warmup = 0;     // runs for the times alone, after the observed one
   bool ignore_failure = false;         // repeat whatever the exit code
   bool lines = false, stacks = false;  // of samples: by source line; call stacks
+  report::RegionView region_view;
   double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
 };
 

@@ -3,6 +3,7 @@
 // that is no UTF-8 nor a control character reaches whoever prints the file.
 #include "src/report/content.h"
 #include "src/report/json_parts.h"
+#include "src/report/regions.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
@@ -230,6 +231,7 @@ std::string profile_json(const Profile& profile) {
       {"rows", rows},
       {"passes", passes},
       {"complexity", complexity_json(profile.complexity)},
+      {"regions", regions_json(profile.regions)},
       {"warnings", warnings_json(profile.warnings)}};
   return json_text(out);
 }

@@ -6,6 +6,7 @@
 #include "src/report/content.h"
 #include "src/report/markdown_parts.h"
 #include "src/report/printable.h"
+#include "src/report/regions.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
@@ -72,7 +73,9 @@ std::string profile_markdown(const Profile& profile) {
   out += markdown_list(machine_fields(profile)) + markdown_list(workload_fields(profile));
   out += markdown_table(operations_table(profile)) + markdown_table(counters_table(profile)) +
          markdown_table(passes_table(profile)) +
-         markdown_table(complexity_table(profile.complexity));
+         markdown_table(complexity_table(profile.complexity)) +
+         markdown_table(regions_table(profile.regions)) +
+         markdown_table(overhead_table(profile.regions));
   out += "\n## BLAS\n\n" + markdown_list(blas_fields(profile.blas)) +
          markdown_table(ladder_table(profile.blas));
   if (!profile.warnings.empty()) out += "\n## Warnings\n\n";

@@ -12,6 +12,7 @@
 #include "counters/affinity.h"
 #include "counters/machine.h"
 #include "counters/reading.h"
+#include "src/report/regions_record.h"
 
 namespace hwprof::report {
 
@@ -174,6 +175,7 @@ struct Profile {
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;
   Complexity complexity;
+  std::optional<Regions> regions;
   std::vector<Warning> warnings;
 };
 

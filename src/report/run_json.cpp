@@ -1,6 +1,7 @@
 // The contract hwprof.run/1 (docs/json.md). An absent or non-finite number is null, with its reason
 // beside it; ASCII only.
 #include "src/report/json_parts.h"
+#include "src/report/regions.h"
 #include "src/report/run_writers.h"
 
 namespace hwprof::report {
@@ -202,6 +203,7 @@ std::string run_json(const Run& run) {
                     {"repeats", run.repeats ? repeats_json(*run.repeats) : Json(nullptr)},
                     {"counters", counters_json(run.counters)},
                     {"blas", blas_json(run.blas)},
+                    {"regions", regions_json(run.regions)},
                     {"machine", machine_json(run.machine)},
                     {"warnings", warnings_json(run.warnings)}};
   return json_text(out);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "src/report/markdown_parts.h"
+#include "src/report/regions.h"
 #include "src/report/run_content.h"
 #include "src/report/run_writers.h"
 
@@ -18,7 +19,7 @@ std::string run_markdown(const Run& run) {
   if (run.repeats)
     out +=
         markdown_table(repeats_table(*run.repeats)) + markdown_table(outliers_table(*run.repeats));
-  out += markdown_table(run_counters_table(run));
+  out += markdown_table(run_counters_table(run)) + markdown_table(regions_table(run.regions));
   const BlasEvidence& evidence = run.blas.evidence;
   out += "\n## Evidence on the BLAS, level by level\n\n" +
          markdown_list(evidence_fields(evidence)) + markdown_table(calls_table(evidence.called)) +

@@ -158,6 +158,7 @@ struct Run {
   RunBlas blas;
   // With --repeat: all else here but `exit`, the last run's, is of a run of its own before them.
   std::optional<Repeats> repeats;
+  std::optional<Regions> regions;  // that the program made through libhwprof
   std::vector<Warning> warnings;
 };
 

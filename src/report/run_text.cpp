@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "src/report/page.h"
+#include "src/report/regions.h"
 #include "src/report/run_content.h"
 #include "src/report/run_writers.h"
 #include "src/report/survey.h"
@@ -23,6 +24,7 @@ std::string run_text(const Run& run, const TextStyle& style) {
     page.table(outliers_table(*run.repeats));
   }
   page.table(run_counters_table(run));
+  page.table(regions_table(run.regions));
 
   page.blank();
   page.paragraph("Evidence on the BLAS, level by level", 0, 0, Tone::kTitle);

@@ -4,6 +4,7 @@
 
 #include "src/report/content.h"
 #include "src/report/page.h"
+#include "src/report/regions.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
@@ -29,6 +30,8 @@ std::string profile_text(const Profile& profile, const TextStyle& style) {
   page.table(counters_table(profile));
   page.table(passes_table(profile));
   page.table(complexity_table(profile.complexity));
+  page.table(regions_table(profile.regions));
+  page.table(overhead_table(profile.regions));
 
   page.blank();
   page.paragraph("BLAS", 0, 0, Tone::kTitle);

@@ -1,0 +1,41 @@
+// Regions in a workload of `hwprof profile`: the work once more, in named regions, for the table,
+// the trace and what watching costs. The speeds of the report are measured without them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "counters/result.h"
+#include "src/commands/profile_options.h"
+#include "src/commands/profile_session.h"
+#include "src/workloads/task.h"
+
+namespace hwprof {
+
+// Fault::kUsage for a column that there is not, or a file that cannot be written.
+Result<void> check_region_options(const ProfileOptions& options,
+                                  std::span<const std::string> events);
+
+// Chooses events and trace: before the first region of the process.
+Result<void> start_regions(const ProfileOptions& options, std::span<const std::string> events);
+// What was recorded up to now, as the options want to see it; writes --trace and --regions. `work`:
+// what was done, in words.
+Result<report::Regions> collect_regions(const ProfileOptions& options, const std::string& work);
+
+struct RegionWork {
+  std::string what;             // "forward passes, variant simd"
+  std::function<void()> pass;   // in regions
+  std::function<void()> plain;  // the same without; may be empty: no --overhead
+};
+
+// All of it: starts, runs `pass` for a while, collects into the record, measures the overhead.
+Result<void> profile_regions(ProfileSession& session, const ProfileOptions& options,
+                             const RegionWork& work);
+
+// Each task in a region of its own inside `around`, with its work declared and its shape described.
+void run_in_regions(const char* around, std::span<const Task* const> tasks);
+void run_plain(std::span<const Task* const> tasks);
+
+}  // namespace hwprof

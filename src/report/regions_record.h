@@ -1,0 +1,75 @@
+// Named regions of a run, as a table has them: plain rows with the unit in each name. Times are
+// without what entering and leaving cost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hwprof::report {
+
+enum class GroupBy { kPath, kName, kShape, kType };  // kShape: name and shape
+
+// What of the regions is shown, and in which order.
+struct RegionView {
+  GroupBy group_by = GroupBy::kPath;
+  std::string sort;       // column, largest first; "": paths as a tree, groups by self time
+  std::size_t top = 0;    // rows; 0: all
+  std::size_t depth = 0;  // levels; 0: all
+};
+
+struct RegionCount {
+  std::string name, unit;
+  std::optional<double> total, self;  // absent: `reason`
+  std::string status;
+  std::string reason;  // beside a value: what to know about it
+};
+
+struct RegionMemory {
+  std::uint64_t self_bytes = 0, total_bytes = 0;  // allocated inside by the thread that is in it
+  std::uint64_t peak_bytes = 0;  // above what was live at its entry; the highest of its calls
+};
+
+struct Region {
+  std::string name, type, shape;  // of a group what its rows share; the last two may be empty
+  std::vector<std::string> path;  // its names from outside in; empty: a group
+  std::size_t depth = 0;          // 0: in no other region
+  std::uint64_t threads = 0;      // of a group: of the path with most
+  std::uint64_t calls = 0;
+  std::optional<double> total_ns, self_ns;  // with nested regions, without; absent: no call ended
+  std::optional<double> total_share, self_share;  // of the self times of all regions
+  double flops = 0, bytes = 0;                    // declared, with nested regions; 0: none was
+  std::optional<double> gflops;                   // of one thread; absent: nothing was declared
+  std::optional<RegionMemory> memory;             // absent: Regions::memory_reason
+  std::vector<RegionCount> counts;                // the same events in each row
+};
+
+struct RegionTrace {
+  std::string path;
+  std::uint64_t calls = 0, dropped = 0;
+};
+
+// What watching costs, on the same work by turns.
+struct OverheadRow {
+  std::string mode;                                    // "none", "counting", "sampling", "tracing"
+  std::optional<double> pass_ns;                       // median; absent: `reason`
+  std::optional<double> ratio, ratio_low, ratio_high;  // to "none", of neighbouring turns; 95 %
+  std::optional<std::uint64_t> memory_bytes;
+  std::string reason;
+};
+
+struct Regions {
+  std::string work;          // what was done in them
+  RegionView view;           // what `rows` were made by
+  std::vector<Region> rows;  // of paths without a sort: depth first
+  std::size_t hidden = 0;    // rows that the view leaves out
+  std::size_t processes = 1;
+  std::string memory_reason;
+  std::vector<std::string> notes;
+  std::optional<RegionTrace> trace;
+  std::vector<OverheadRow> overhead;
+};
+
+}  // namespace hwprof::report
