@@ -96,12 +96,10 @@ std::string waiting_cause(const std::vector<TimedRun>& runs, const TimedRun& run
 }
 
 std::string unknown_cause(const std::vector<TimedRun>& runs, const TimedRun& run) {
-  const double more_wall =
-      run.wall_s - median(values(runs, [](const auto& r) { return r.wall_s; }));
   const double more_cpu = cpu_s(run) - median(values(runs, cpu_s));
-  const std::string seen = more_cpu > more_wall / 2
+  const std::string seen = more_cpu > more_wall_s(runs, run) / 2
                                ? "it took more CPU time with the same counts as the others"
-                               : "it waited: its CPU time was that of the others";
+                               : "it took no more CPU time, but waited";
   return "not known; " + seen +
          (run.peak_gflops ? "" : ". With --pin CPU hwprof watches the clock as well");
 }
