@@ -33,6 +33,7 @@ Repeats ten_runs() {
                             .major_faults = 0,
                             .voluntary_switches = 5,
                             .involuntary_switches = 2,
+                            .waited_s = 0.01,
                             .migrations = 0,
                             .peak_gflops = 100});
   }
@@ -123,6 +124,13 @@ TEST(Repeats, ACauseIsWhatTheRunHadMoreOfThanTheOthers) {
             "5000 page faults (usual: 1000)");
 }
 
+TEST(Repeats, WaitingForACpuIsACauseWhereItExplainsTheTime) {
+  EXPECT_EQ(cause_of_slow_run([](TimedRun& run) { run.waited_s = 0.4; }),
+            "others had the CPU: it was ready and waited 400 ms for one (usual: 10 ms)");
+  EXPECT_THAT(cause_of_slow_run([](TimedRun& run) { run.waited_s = 0.05; }),
+              HasSubstr("not known"));
+}
+
 TEST(Repeats, AFewPageFaultsMoreAreNoCause) {
   EXPECT_THAT(cause_of_slow_run([](TimedRun& run) { run.page_faults = 1050; }),
               HasSubstr("not known"));
@@ -142,7 +150,7 @@ TEST(Repeats, AColdFirstRunIsToldOfWarmup) {
 }
 
 TEST(Repeats, WithoutACauseItSaysWhetherTheRunWaitedOrComputed) {
-  EXPECT_THAT(cause_of_slow_run([](TimedRun&) {}), HasSubstr("it waited"));
+  EXPECT_THAT(cause_of_slow_run([](TimedRun&) {}), HasSubstr("but waited"));
   EXPECT_THAT(cause_of_slow_run([](TimedRun& run) { run.user_s = 1.4; }),
               HasSubstr("more CPU time"));
 }

@@ -13,6 +13,7 @@
 #include "src/measure/repeats.h"
 #include "src/observe/child.h"
 #include "src/observe/orphans.h"
+#include "src/observe/processes.h"
 #include "src/observe/program_file.h"
 #include "src/observe/tree_counting.h"
 
@@ -71,6 +72,7 @@ Result<Ended> time_command(const RunRequest& request, const std::string& path,
       .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, *child); }};
   watch_until_end(watch);
   const std::chrono::duration<double> wall = Clock::now() - begin;
+  const std::optional<double> waited_s = waited_for_cpu_s(child->pid());  // gone once waited for
   const Result<ChildEnd> end = child->wait();
   if (!end) return error_of(end);
   orphans.reap(child->pid());
@@ -82,6 +84,7 @@ Result<Ended> time_command(const RunRequest& request, const std::string& path,
                       .major_faults = end->major_faults,
                       .voluntary_switches = end->voluntary_switches,
                       .involuntary_switches = end->involuntary_switches,
+                      .waited_s = waited_s,
                       .migrations = std::nullopt,
                       .peak_gflops = std::nullopt},
               .exit = end->exit,
@@ -99,6 +102,12 @@ std::string why_to_stop(const std::string& what, int exit, const RunRequest& req
   if (exit == 0 || request.ignore_failure) return {};
   return fmt::format("{} failed with exit code {}; --ignore-failure goes on all the same", what,
                      exit);
+}
+
+// Once: if one run leaves a process behind, each does.
+void warn_of_going_on(const std::string& run, report::Run& record) {
+  record.warnings.push_back(
+      {"processes-go-on", "a process that " + run + " started goes on beside the runs after it"});
 }
 
 }  // namespace
@@ -130,6 +139,7 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
   repeats.stopped = why_to_stop("the observed run", record.exit, request, signals);
   const Result<std::string> path = find_program(request.command.front());
   std::optional<double> peak = peak_where_pinned(request.pin);
+  bool said_going_on = false;
   for (unsigned i = 0; i < request.warmup + request.repeat && repeats.stopped.empty(); ++i) {
     const bool measured = i >= request.warmup;
     const std::string name =
@@ -146,15 +156,16 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
     const std::optional<double> peak_before = peak;
     peak = peak_where_pinned(request.pin);
     if (peak && peak_before) ended->run.peak_gflops = (*peak + *peak_before) / 2;
-    if (ended->goes_on) {
-      record.warnings.push_back({"processes-go-on", fmt::format("a process that {} started goes on "
-                                                                "beside the runs after it",
-                                                                name)});
+    if (ended->goes_on && !said_going_on) {
+      warn_of_going_on(name, record);
+      said_going_on = true;
     }
     signals.take_waiting();
     record.exit = ended->exit;
     repeats.stopped = why_to_stop(name, ended->exit, request, signals);
     if (!measured || !repeats.stopped.empty()) continue;
+    if (!ended->run.waited_s)
+      repeats.waited_reason = "the kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO)";
     if (!ended->migrations_reason.empty()) repeats.migrations_reason = ended->migrations_reason;
     repeats.runs.push_back(ended->run);
   }

@@ -65,6 +65,10 @@ report::RepeatedTime repeated(std::vector<double> samples) {
   return time;
 }
 
+double more_wall_s(const std::vector<TimedRun>& runs, const TimedRun& run) {
+  return run.wall_s - median(values(runs, [](const TimedRun& each) { return each.wall_s; }));
+}
+
 std::string clock_cause(const std::vector<TimedRun>& runs, const TimedRun& run) {
   std::vector<double> peaks;
   for (const TimedRun& each : runs)
@@ -76,13 +80,26 @@ std::string clock_cause(const std::vector<TimedRun>& runs, const TimedRun& run) 
                      100 * lower);
 }
 
+// Somebody else had the CPU. Only where it explains a good part of the time that was lost.
+std::string waiting_cause(const std::vector<TimedRun>& runs, const TimedRun& run) {
+  constexpr double kGoodPart = 0.25;
+  constexpr double kMsPerS = 1e3;
+  std::vector<double> waits;
+  for (const TimedRun& each : runs)
+    if (each.waited_s) waits.push_back(*each.waited_s);
+  if (!run.waited_s || waits.empty()) return {};
+  if (*run.waited_s <= upper_fence(waits, kLeastMore, kGoodPart * more_wall_s(runs, run)))
+    return {};
+  return fmt::format(
+      "others had the CPU: it was ready and waited {:.0f} ms for one (usual: {:.0f} ms)",
+      kMsPerS * *run.waited_s, kMsPerS * median(std::move(waits)));
+}
+
 std::string unknown_cause(const std::vector<TimedRun>& runs, const TimedRun& run) {
-  const double more_wall =
-      run.wall_s - median(values(runs, [](const auto& r) { return r.wall_s; }));
   const double more_cpu = cpu_s(run) - median(values(runs, cpu_s));
-  const std::string seen = more_cpu > more_wall / 2
+  const std::string seen = more_cpu > more_wall_s(runs, run) / 2
                                ? "it took more CPU time with the same counts as the others"
-                               : "it waited: its CPU time was that of the others";
+                               : "it took no more CPU time, but waited";
   return "not known; " + seen +
          (run.peak_gflops ? "" : ". With --pin CPU hwprof watches the clock as well");
 }
@@ -92,7 +109,8 @@ std::string cause_of(const std::vector<TimedRun>& runs, std::size_t index, unsig
   std::vector<std::string> causes;
   if (index == 0 && warmup == 0)
     causes.emplace_back("it was the first, on colder caches than the others: try --warmup 1");
-  if (std::string clock = clock_cause(runs, run); !clock.empty()) causes.push_back(clock);
+  for (std::string cause : {clock_cause(runs, run), waiting_cause(runs, run)})
+    if (!cause.empty()) causes.push_back(std::move(cause));
   for (const Count& count : kCounts) {
     const std::vector<double> all = values(runs, count.of);
     const double its = count.of(run);

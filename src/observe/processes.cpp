@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 
@@ -74,6 +75,17 @@ std::optional<std::uint64_t> peak_rss_bytes(pid_t pid) {
   const auto kibibytes = parse_unsigned(line.substr(0, line.find(' ')));
   if (!kibibytes) return std::nullopt;
   return *kibibytes * 1024;
+}
+
+std::optional<double> waited_for_cpu_s(pid_t pid) {
+  // "365881864 363764807 96": ns on a CPU, ns waiting for one, time slices.
+  const auto text = read_text_file(proc(pid, "schedstat"));
+  if (!text) return std::nullopt;
+  std::string_view words = *text;
+  words.remove_prefix(std::min(words.size(), words.find(' ') + 1));
+  const auto waited_ns = parse_unsigned(words.substr(0, words.find(' ')));
+  if (!waited_ns) return std::nullopt;
+  return static_cast<double>(*waited_ns) * 1e-9;
 }
 
 std::vector<pid_t> threads_of(pid_t pid) {

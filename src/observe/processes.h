@@ -26,6 +26,10 @@ std::optional<ProcessInfo> process_info(pid_t pid);
 // VmHWM: the most memory that it had at once since it began to run its present program.
 std::optional<std::uint64_t> peak_rss_bytes(pid_t pid);
 
+// How long its first thread was ready to run while no CPU was free for it; also of a process that
+// has ended and is not yet waited for. Absent where the kernel keeps no such statistics.
+std::optional<double> waited_for_cpu_s(pid_t pid);
+
 std::vector<pid_t> threads_of(pid_t pid);
 std::vector<pid_t> children_of(pid_t pid);  // of all its threads
 // `pid` first, then what descends from it.

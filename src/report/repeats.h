@@ -16,6 +16,8 @@ struct TimedRun {
   // Of the command and the children that it waited for.
   std::uint64_t page_faults = 0, major_faults = 0;  // major ones read from a disk
   std::uint64_t voluntary_switches = 0, involuntary_switches = 0;
+  std::optional<double>
+      waited_s;  // its first thread, ready to run, for a CPU; absent: waited_reason
   std::optional<double> migrations;  // absent: Repeats::migrations_reason
   std::optional<double>
       peak_gflops;  // on its CPU, mean of just before and after it; absent: peak_reason
@@ -39,7 +41,7 @@ struct Repeats {
   std::vector<TimedRun> runs;  // that were measured to their end
   RepeatedTime wall_s, user_s, system_s;
   std::vector<RepeatOutlier> outliers;
-  std::string migrations_reason, peak_reason;  // why they are absent
+  std::string waited_reason, migrations_reason, peak_reason;  // why they are absent
   std::string stopped;  // why there are fewer runs than were wanted; empty: there are not
   std::vector<std::string> notes;  // how it was measured, and what could not be said
 };

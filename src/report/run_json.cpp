@@ -159,6 +159,7 @@ Json repeats_json(const Repeats& repeats) {
                     {"major_faults", run.major_faults},
                     {"voluntary_switches", run.voluntary_switches},
                     {"involuntary_switches", run.involuntary_switches},
+                    {"waited_s", number(run.waited_s)},
                     {"migrations", number(run.migrations)},
                     {"peak_gflops", number(run.peak_gflops)}});
   }
@@ -175,6 +176,7 @@ Json repeats_json(const Repeats& repeats) {
           {"user_s", repeated_json(repeats.user_s)},
           {"system_s", repeated_json(repeats.system_s)},
           {"runs", runs},
+          {"waited_reason", or_null(repeats.waited_reason)},
           {"migrations_reason", or_null(repeats.migrations_reason)},
           {"peak_reason", or_null(repeats.peak_reason)},
           {"outliers", outliers},

@@ -107,6 +107,19 @@ class Runs(RepeatTest):
         self.assertIsNone(repeats["wall_s"]["ci95"])
         self.assertIn("Fewer than 6", " ".join(repeats["notes"]))
 
+    def test_the_wait_for_a_cpu_is_counted(self):
+        if not os.path.exists("/proc/self/schedstat"):
+            self.skipTest("the kernel keeps no statistics of its scheduler")
+        cpu = str(sorted(os.sched_getaffinity(0))[0])
+        # Two of equal weight on one CPU: the program waits about as long as it runs.
+        other = subprocess.Popen(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        code = "import time\nwhile time.process_time() < 0.3: pass"
+        _, _, repeats = self.repeat(2, sys.executable, "-c", code, options=["--pin", cpu])
+        for run in repeats["runs"]:
+            self.assertGreater(run["waited_s"], 0.03)
+
     def test_pin_holds_and_its_clock_is_watched(self):
         cpu = sorted(os.sched_getaffinity(0))[-1]
         done, _, repeats = self.repeat(2, sys.executable, "-c",
