@@ -177,7 +177,9 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
-  const RunnerOptions runner{.budget_s = seconds_left()};
+  RunnerOptions runner{.budget_s = seconds_left()};
+  runner.loops = options.loops;
+  runner.repeat = options.repeat;
   const RunResult result =
       run_interleaved(work, peak_team(), &*counting, runner, interrupted(),
                       [&](double share) { progress->show("measuring", share); });
@@ -190,6 +192,8 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
         tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
         checked_documents, ceilings, tasks[i].needs_blas ? blas.threads : record.threads,
         counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
+    if (measured && (options.loops || options.repeat))
+      add_repetition(record.rows.back(), measured->calls_a_slice);
     record.pin.migrations += measured ? measured->migrations : 0;
   }
   record.partial = result.interrupted;

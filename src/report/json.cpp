@@ -39,6 +39,18 @@ Json blas_json(const Blas& blas) {
           {"fix", or_null(blas.fix)}};
 }
 
+Json repeated_json(const Repetition& repeated) {
+  Json outliers = Json::array();
+  for (const Outlier& outlier : repeated.outliers) {
+    outliers.push_back(
+        {{"index", outlier.index}, {"ns", number(outlier.ns)}, {"cause", outlier.cause}});
+  }
+  return {{"loops", repeated.loops},
+          {"best_ns", number(repeated.best_ns)},
+          {"outliers", outliers},
+          {"outliers_reason", or_null(repeated.outliers_reason)}};
+}
+
 Json row_json(const Profile& profile, const Row& row) {
   return {{"op", row.op},
           {"variant", row.variant},
@@ -46,6 +58,7 @@ Json row_json(const Profile& profile, const Row& row) {
           {"threads", row.threads},
           {"calls", row.calls},
           {"time_ns", row.time_ns ? time_json(*row.time_ns) : Json(nullptr)},
+          {"repeated", row.repeated ? repeated_json(*row.repeated) : Json(nullptr)},
           {"reason", or_null(row.reason)},
           {"model",
            {{"flops", number(row.model.flops)},

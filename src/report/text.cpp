@@ -26,6 +26,7 @@ std::string profile_text(const Profile& profile, const TextStyle& style) {
   page.fields(workload_fields(profile));
 
   page.table(operations_table(profile));
+  page.table(repeats_table(profile));
   page.table(counters_table(profile));
   page.table(passes_table(profile));
   page.table(complexity_table(profile.complexity));
