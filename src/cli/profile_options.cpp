@@ -112,11 +112,18 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      "Count these events, separated by commas: names, r01c2, or\n"
      "cpu/event=0xc2,umask=0x1/. Default: cycles, instructions, flops,\n"
      "llc-miss, task-clock, context-switches, page-faults."},
-    {"--threads", "N", kMeasure, Occurs::kOnce,
-     [](Text name, Text text, ProfileOptions& to) {
-       return store(parse_whole(name, text, 1, kMaxThreads), to.threads.emplace());
+    {"--threads", "LIST", kMeasure, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) -> Result<void> {
+       const auto counts = parse_list(name, text);
+       if (!counts) return error_of(counts);
+       for (const std::string& count : *counts) {
+         auto done = store(parse_whole(name, count, 1, kMaxThreads), to.threads.emplace_back());
+         if (!done) return done;
+       }
+       return {};
      },
-     "Compute with N threads. Default: one for each CPU it may use."},
+     "Compute with N threads; several numbers, as in 1,2,4, one after\n"
+     "the other and side by side. Default: one for each CPU it may use."},
     {"--isa", "ISA", kMeasure, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.isa); },
      "Use no wider instruction set in hwprof's own kernels: sse, avx2,\n"

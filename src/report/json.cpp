@@ -86,6 +86,29 @@ Json row_json(const Profile& profile, const Row& row) {
           {"counters", counters_json(row.counters)}};
 }
 
+Json scaling_json(const Scaling& scaling) {
+  Json counts = Json::array(), rows = Json::array();
+  for (const ScalingCount& count : scaling.counts) {
+    counts.push_back({{"threads", count.threads},
+                      {"blas_threads", count.blas_threads},
+                      {"peak_gflops", number(count.peak_gflops)},
+                      {"oversubscribed", count.oversubscribed}});
+  }
+  for (const ScalingRow& row : scaling.rows) {
+    Json points = Json::array();
+    for (const ScalingPoint& point : row.points) {
+      points.push_back({{"time_ns", number(point.time_ns)},
+                        {"speedup", number(point.speedup)},
+                        {"efficiency", number(point.efficiency)},
+                        {"cpu_shares", point.cpu_shares},
+                        {"cpu_shares_reason", or_null(point.cpu_shares_reason)}});
+    }
+    rows.push_back(
+        {{"op", row.op}, {"variant", row.variant}, {"shape", row.shape}, {"points", points}});
+  }
+  return {{"cpus", scaling.cpus}, {"counts", counts}, {"rows", rows}};
+}
+
 Json complexity_json(const Complexity& complexity) {
   Json rows = Json::array();
   for (const ComplexityRow& row : complexity.rows) {
@@ -243,6 +266,7 @@ std::string profile_json(const Profile& profile) {
       {"rows", rows},
       {"passes", passes},
       {"complexity", complexity_json(profile.complexity)},
+      {"scaling", profile.scaling ? scaling_json(*profile.scaling) : Json(nullptr)},
       {"warnings", warnings_json(profile.warnings)}};
   return json_text(out);
 }

@@ -72,6 +72,7 @@ std::string profile_markdown(const Profile& profile) {
   out += markdown_list(machine_fields(profile)) + markdown_list(workload_fields(profile));
   out += markdown_table(operations_table(profile)) + markdown_table(repeats_table(profile)) +
          markdown_table(counters_table(profile)) + markdown_table(passes_table(profile)) +
+         (profile.scaling ? markdown_table(scaling_table(*profile.scaling)) : "") +
          markdown_table(complexity_table(profile.complexity));
   out += "\n## BLAS\n\n" + markdown_list(blas_fields(profile.blas)) +
          markdown_table(ladder_table(profile.blas));

@@ -12,6 +12,7 @@
 #include "counters/affinity.h"
 #include "counters/machine.h"
 #include "counters/reading.h"
+#include "src/report/scaling_record.h"
 
 namespace hwprof::report {
 
@@ -190,6 +191,7 @@ struct Profile {
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;
   Complexity complexity;
+  std::optional<Scaling> scaling;  // absent: one number of threads
   std::vector<Warning> warnings;
 };
 

@@ -29,6 +29,7 @@ std::string profile_text(const Profile& profile, const TextStyle& style) {
   page.table(repeats_table(profile));
   page.table(counters_table(profile));
   page.table(passes_table(profile));
+  if (profile.scaling) page.table(scaling_table(*profile.scaling));
   page.table(complexity_table(profile.complexity));
 
   page.blank();
