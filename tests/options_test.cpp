@@ -69,7 +69,7 @@ TEST(Options, WithoutWordsTheFirstCommandRunsWithItsDefaults) {
   EXPECT_EQ(options->docs, std::nullopt);
   EXPECT_EQ(options->embed, std::nullopt);
   EXPECT_EQ(options->padding, Padding::kOwn);
-  EXPECT_EQ(options->threads, std::nullopt);
+  EXPECT_TRUE(options->threads.empty());
   EXPECT_TRUE(options->ladder);
   EXPECT_EQ(options->time_budget_s, 10);
   EXPECT_EQ(options->passes, 0U);
@@ -104,7 +104,7 @@ TEST(Options, MeasurementAsTyped) {
   ASSERT_TRUE(options.has_value()) << options.error().what;
   EXPECT_THAT(options->pin, ElementsAre(0U, 2U, 3U));
   EXPECT_THAT(options->events, ElementsAre("flops", "cpu/a=1,b=2/", "llc-miss"));
-  EXPECT_EQ(options->threads, 3);
+  EXPECT_EQ(options->threads, std::vector<int>{3});
   EXPECT_EQ(options->time_budget_s, 0.5);
   EXPECT_EQ(options->passes, 2U);
   EXPECT_FALSE(options->ladder);

@@ -22,6 +22,8 @@ namespace {
 constexpr std::uint64_t kMaxThreads = 8192;  // CONFIG_NR_CPUS is at most that
 constexpr std::uint64_t kMaxPasses = 1000;
 constexpr std::uint64_t kMaxTraceCalls = 1U << 28;
+constexpr std::uint64_t kMaxLoops = 1'000'000'000;
+constexpr std::uint64_t kMaxRepeat = 100'000;  // all of them are kept
 constexpr double kMaxSeconds = 1e6;
 
 constexpr Choice<DocsFormat> kDocsFormats[] = {{"auto", DocsFormat::kAuto},
@@ -115,15 +117,34 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      "Count these events, separated by commas: names, r01c2, or\n"
      "cpu/event=0xc2,umask=0x1/. Default: cycles, instructions, flops,\n"
      "llc-miss, task-clock, context-switches, page-faults."},
-    {"--threads", "N", kMeasure, Occurs::kOnce,
-     [](Text name, Text text, ProfileOptions& to) {
-       return store(parse_whole(name, text, 1, kMaxThreads), to.threads.emplace());
+    {"--threads", "LIST", kMeasure, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) -> Result<void> {
+       const auto counts = parse_list(name, text);
+       if (!counts) return error_of(counts);
+       for (const std::string& count : *counts) {
+         auto done = store(parse_whole(name, count, 1, kMaxThreads), to.threads.emplace_back());
+         if (!done) return done;
+       }
+       return {};
      },
-     "Compute with N threads. Default: one for each CPU it may use."},
+     "Compute with N threads; several numbers, as in 1,2,4, one after\n"
+     "the other and side by side. Default: one for each CPU it may use."},
     {"--isa", "ISA", kMeasure, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.isa); },
      "Use no wider instruction set in hwprof's own kernels: sse, avx2,\n"
      "avx512, neon. Default: the widest that the CPU has."},
+    {"--loops", "N", kMeasure, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxLoops), to.loops.emplace());
+     },
+     "Time N calls of each row at once, as timeit does. Default: as\n"
+     "many as take 20 ms."},
+    {"--repeat", "N", kMeasure, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxRepeat), to.repeat.emplace());
+     },
+     "Measure each row N times, however long it takes, and print the\n"
+     "best and the outliers. Default: until the intervals are narrow."},
     {"--time-budget", "SECONDS", kMeasure, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_seconds(name, text, kMaxSeconds), to.time_budget_s);

@@ -13,7 +13,7 @@
 namespace hwprof {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Pointer = Json::json_pointer;
 
 constexpr std::string_view kProfile = "hwprof.profile/1", kRun = "hwprof.run/1",

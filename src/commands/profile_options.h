@@ -36,10 +36,12 @@ struct ProfileOptions {
   Padding padding = Padding::kOwn;
   ShapeOptions shape;
   std::vector<std::string> variants;  // empty: all
-  std::optional<int> threads;
-  std::string isa;   // cap of the hand-written kernels; empty: none
-  std::string blas;  // path or soname; empty: what programs get
+  std::vector<int> threads;           // each in turn; empty: one for each CPU it may use
+  std::string isa;                    // cap of the hand-written kernels; empty: none
+  std::string blas;                   // path or soname; empty: what programs get
   bool ladder = true;
+  std::optional<std::uint64_t> loops;  // calls a slice; absent: as many as fill it
+  std::optional<std::size_t> repeat;   // slices a row; absent: until the intervals are narrow
   double time_budget_s = 10;
   unsigned passes = 0;  // at most; 0: as many as needed
   std::uint64_t seed = 0;

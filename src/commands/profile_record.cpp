@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "src/measure/outliers.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {
@@ -83,6 +84,21 @@ report::Row make_row(const Task& task, const Measurement* measured,
   return row;
 }
 
+void add_repetition(report::Row& row, std::uint64_t loops) {
+  if (!row.time_ns || row.time_ns->slices.empty()) return;
+  const std::vector<report::Slice>& slices = row.time_ns->slices;
+  report::Repetition& repeated = row.repeated.emplace();
+  repeated.loops = loops;
+  repeated.best_ns =
+      std::min_element(slices.begin(), slices.end(), [](const auto& a, const auto& b) {
+        return a.ns < b.ns;
+      })->ns;
+  repeated.outliers = find_outliers(slices);
+  if (slices.size() < kMinSamplesForOutliers) {
+    repeated.outliers_reason = fmt::format("fewer than {} repeats", kMinSamplesForOutliers);
+  }
+}
+
 void add_warnings(report::Profile& record, const ProfileOptions& options) {
   const auto warn = [&record](std::string code, std::string text) {
     record.warnings.push_back({std::move(code), std::move(text)});
@@ -141,9 +157,11 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
   if (wide > 0) {
     warn("wide-interval",
          fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
-                     "is noisy or --time-budget {} s is short",
+                     "is noisy or {}",
                      wide, record.rows.size(), 100 * RunnerOptions{}.target_half_width,
-                     options.time_budget_s));
+                     options.repeat
+                         ? fmt::format("--repeat {} is too few", *options.repeat)
+                         : fmt::format("--time-budget {} s is short", options.time_budget_s)));
   }
 }
 

@@ -19,6 +19,9 @@ report::Row make_row(const Task& task, const Measurement* measured,
                      const Ceilings& ceilings, int threads, std::vector<EventCount> counters,
                      Limits limits);
 
+// For --loops and --repeat: the best repeat and the outliers. Nothing where the row has no time.
+void add_repetition(report::Row& row, std::uint64_t loops);
+
 // What the reader must know before trusting the rows.
 void add_warnings(report::Profile& record, const ProfileOptions& options);
 

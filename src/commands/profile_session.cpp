@@ -100,7 +100,9 @@ Result<ProfileSession> ProfileSession::begin(const ProfileOptions& options) {
   session.cpus = allowed_cpus();
   record.pin.requested = options.pin;
   record.pin.actual = session.cpus;
-  record.threads = options.threads.value_or(static_cast<int>(session.cpus.size()));
+  record.threads =
+      options.threads.empty() ? static_cast<int>(session.cpus.size()) : options.threads.front();
+  session.measurements_left_ = std::max<std::size_t>(1, options.threads.size());
   record.machine = probe_machine(session.cpus.front());
   session.events = options.events;
   if (session.events.empty())
@@ -114,7 +116,11 @@ Result<ProfileSession> ProfileSession::begin(const ProfileOptions& options) {
   return session;
 }
 
-Result<void> ProfileSession::set_up(const ProfileOptions& options) {
+Result<void> ProfileSession::start_threads(const ProfileOptions& options) {
+  // The caller may stand on one CPU since another number of threads was measured.
+  if (!options.pin.empty()) {
+    if (auto done = pin_to(options.pin); !done) return error_of(done);
+  }
   // With several threads the caller is number 0 of the team and goes to the first CPU, once the
   // BLAS has started its own threads on all of them.
   Result<LoadedBlas> loaded = load_blas(options.blas, record.threads);
@@ -127,12 +133,26 @@ Result<void> ProfileSession::set_up(const ProfileOptions& options) {
   if (pinned && record.threads > 1) {
     if (auto done = pin_to({cpus.front()}); !done) return error_of(done);
   }
+  one_a_cpu_.reset();
+  if (static_cast<std::size_t>(record.threads) > cpus.size())
+    one_a_cpu_ = std::make_unique<ThreadTeam>(cpus.size(), places);
+  return {};
+}
+
+Result<void> ProfileSession::set_threads(const ProfileOptions& options, int threads) {
+  record.threads = threads;
+  if (auto done = start_threads(options); !done) return error_of(done);
+  record.peak = measure_peak(record.machine, peak_team());
+  settle_peak(*record.peak, {});
+  return {};
+}
+
+Result<void> ProfileSession::set_up(const ProfileOptions& options) {
+  if (auto done = start_threads(options); !done) return error_of(done);
   spdlog::info("BLAS: {}", blas.library ? blas.library->path() : blas.reason);
 
   watch_interrupts();
   progress->show("FMA peak and bandwidth", 0);
-  if (static_cast<std::size_t>(record.threads) > cpus.size())
-    one_a_cpu_ = std::make_unique<ThreadTeam>(cpus.size(), places);
   record.peak = measure_peak(record.machine, peak_team());
   settle_peak(*record.peak, {});
   spdlog::info("FMA peak {:.1f} GFLOP/s by {}, after {:.2f} s", record.peak->f32_gflops,
@@ -179,7 +199,10 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
-  const RunnerOptions runner{.budget_s = seconds_left()};
+  RunnerOptions runner{.budget_s = seconds_left() / static_cast<double>(measurements_left_)};
+  measurements_left_ = std::max<std::size_t>(1, measurements_left_ - 1);
+  runner.loops = options.loops;
+  runner.repeat = options.repeat;
   const RunResult result =
       run_interleaved(work, peak_team(), &*counting, runner, interrupted(),
                       [&](double share) { progress->show("measuring", share); });
@@ -192,10 +215,14 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
         tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
         checked_documents, ceilings, tasks[i].needs_blas ? blas.threads : record.threads,
         counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
+    if (measured && (options.loops || options.repeat))
+      add_repetition(record.rows.back(), measured->calls_a_slice);
     record.pin.migrations += measured ? measured->migrations : 0;
   }
-  record.partial = result.interrupted;
-  record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
+  record.partial = record.partial || result.interrupted;
+  // That of the first number of threads: more of them than CPUs take the CPU from each other.
+  if (!record.pin.involuntary_switches_per_s)
+    record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
   return {};
 }
 

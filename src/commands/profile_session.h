@@ -34,6 +34,9 @@ class ProfileSession {
   // the kernels may use of it.
   Result<void> set_up(const ProfileOptions& options);
 
+  // For another number of threads than set_up() began with: the team, the BLAS, the ceilings.
+  Result<void> set_threads(const ProfileOptions& options, int threads);
+
   // Checks every task against double precision, then times and counts them, interleaved with the
   // peak: a row of the record each, in the order given.
   Result<void> measure(const ProfileOptions& options, std::span<const Task> tasks,
@@ -64,8 +67,12 @@ class ProfileSession {
  private:
   ProfileSession() = default;
 
+  // As many as the record says: those of the BLAS, and the team.
+  Result<void> start_threads(const ProfileOptions& options);
+
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   double time_budget_s_ = 0;
+  std::size_t measurements_left_ = 1;  // calls of measure() that share what is left of it
   std::unique_ptr<ThreadTeam> team_, one_a_cpu_;
 };
 

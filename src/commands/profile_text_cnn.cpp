@@ -4,11 +4,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/registry.h"
+#include "src/commands/interrupt.h"
 #include "src/commands/profile_input.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/profile_regions.h"
+#include "src/commands/profile_threads.h"
 #include "src/commands/profile_workloads.h"
 #include "src/measure/agreement.h"
 
@@ -60,28 +63,54 @@ Result<int> profile_text_cnn(const ProfileOptions& options) {
   // 3. BLAS, threads, ceilings, verdict.
   if (auto done = session->set_up(options); !done) return error_of(done);
 
-  // 4. Every layer in every variant.
-  Result<TextCnn> model = TextCnn::create(
-      input->batch,
-      {.filter_sizes = options.shape.filter_sizes, .d_c = options.shape.d_c, .l = options.shape.l},
-      session->library(), session->blas.reason, session->team(), options.variants, options.seed);
-  if (!model) return error_of(model);
-  if (auto done = session->measure(options, model->tasks(), model->checked_documents()); !done)
-    return error_of(done);
+  // 4. Every layer in every variant, on one number of threads after the other. The verdicts are on
+  // the first.
+  const std::vector<int> counts =
+      options.threads.empty() ? std::vector<int>{record.threads} : options.threads;
+  std::vector<ThreadsRun> runs;
+  std::optional<report::Peak> first_peak;
+  for (const int threads : counts) {
+    if (!runs.empty()) {
+      if (interrupted()) break;
+      if (auto done = session->set_threads(options, threads); !done) return error_of(done);
+    }
+    Result<TextCnn> model = TextCnn::create(input->batch,
+                                            {.filter_sizes = options.shape.filter_sizes,
+                                             .d_c = options.shape.d_c,
+                                             .l = options.shape.l},
+                                            session->library(), session->blas.reason,
+                                            session->team(), options.variants, options.seed);
+    if (!model) return error_of(model);
+    const auto rows_before = static_cast<std::ptrdiff_t>(record.rows.size());
+    if (auto done = session->measure(options, model->tasks(), model->checked_documents()); !done)
+      return error_of(done);
+    ThreadsRun& run = runs.emplace_back();
+    run.count = {.threads = threads,
+                 .blas_threads = session->blas.threads,
+                 .peak_gflops = record.peak->f32_gflops,
+                 .oversubscribed = static_cast<std::size_t>(threads) > session->cpus.size()};
+    run.rows.assign(record.rows.begin() + rows_before, record.rows.end());
+    if (counts.size() > 1) run.shares = share_cpus(model->tasks(), interrupted());
+    if (runs.size() > 1) continue;
 
-  // 5. Does the time agree with the analysis?
-  record.passes = forward_passes(record.rows, text_cnn_passes());
-  set_forward_shares(record.rows, record.passes);
-  record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
+    // 5. Does the time agree with the analysis?
+    first_peak = record.peak;
+    record.passes = forward_passes(record.rows, text_cnn_passes());
+    set_forward_shares(record.rows, record.passes);
+    record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
 
-  // 6. The fastest pass again, in regions.
-  if (const report::ForwardPass* fastest = fastest_pass(record.passes); fastest != nullptr) {
-    const std::vector<const Task*> pass = tasks_of(*fastest, model->tasks());
-    const RegionWork work{.what = fmt::format("forward passes, variant {}", fastest->name),
-                          .pass = [&] { run_in_regions("forward", pass); },
-                          .plain = [&] { run_plain(pass); }};
-    if (auto done = profile_regions(*session, options, work); !done) return error_of(done);
+    // 6. The fastest pass again, in regions.
+    if (const report::ForwardPass* fastest = fastest_pass(record.passes); fastest != nullptr) {
+      const std::vector<const Task*> pass = tasks_of(*fastest, model->tasks());
+      const RegionWork work{.what = fmt::format("forward passes, variant {}", fastest->name),
+                            .pass = [&] { run_in_regions("forward", pass); },
+                            .plain = [&] { run_plain(pass); }};
+      if (auto done = profile_regions(*session, options, work); !done) return error_of(done);
+    }
   }
+  if (counts.size() > 1) record.scaling = side_by_side(runs, session->cpus.size());
+  record.threads = counts.front();
+  record.peak = first_peak;
   add_warnings(record, options);
   return session->finish(options);
 }

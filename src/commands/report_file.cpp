@@ -11,7 +11,7 @@
 namespace hwprof {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr const char* kHowToWrite = "hwprof profile --format json -o FILE writes a report";

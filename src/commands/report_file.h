@@ -11,8 +11,8 @@
 namespace hwprof {
 
 struct ReportFile {
-  std::string path, schema;  // "hwprof.profile/1"
-  nlohmann::json json;       // an object
+  std::string path, schema;     // "hwprof.profile/1"
+  nlohmann::ordered_json json;  // an object
 };
 
 // Fault::kUsage for what cannot be opened, is empty, cut or no JSON (with its line and column), is

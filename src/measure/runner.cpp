@@ -112,6 +112,11 @@ class InterleavedRun {
       }
       State& state = states_[i];
       state.plan = plan_slice(std::max(call_ns, 1.0), options_.slice_s);
+      if (options_.loops) {
+        state.plan.calls_per_chunk = *options_.loops;
+        state.plan.chunks = 1;
+      }
+      result_.work[i].calls_a_slice = state.plan.calls_per_chunk * state.plan.chunks;
       state.min_samples =
           std::max(state.plan.slow ? options_.min_samples_slow : options_.min_samples,
                    counting_ == nullptr ? std::size_t{0} : counting_->passes());
@@ -122,7 +127,7 @@ class InterleavedRun {
   // Least time spent first: fast work advances in step, slow work gets an equal share of time.
   // Past the budget only work without any sample is still picked.
   std::size_t pick() const {
-    const bool over = ns_since(begin_) > options_.budget_s * 1e9;
+    const bool over = !options_.repeat && ns_since(begin_) > options_.budget_s * 1e9;
     std::size_t best = work_.size();
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < work_.size(); ++i) {
@@ -181,6 +186,10 @@ class InterleavedRun {
     constexpr std::size_t kCheckEvery = 5;  // a bootstrap costs about a millisecond
     const Measurement& measured = result_.work[index];
     const std::size_t samples = measured.call_ns.size(), least = states_[index].min_samples;
+    if (options_.repeat) {
+      states_[index].converged = samples >= *options_.repeat;
+      return;
+    }
     if (samples < least || (samples - least) % kCheckEvery != 0) return;
     const auto narrow = [this](const std::vector<double>& values) {
       return values.empty() || relative_half_width(bootstrap_median(values), median(values)) <=
@@ -190,11 +199,11 @@ class InterleavedRun {
   }
 
   double fraction_done() const {
-    const double by_time = ns_since(begin_) / (options_.budget_s * 1e9);
+    const double by_time = options_.repeat ? 0 : ns_since(begin_) / (options_.budget_s * 1e9);
     double by_samples = 0;
     for (std::size_t i = 0; i < work_.size(); ++i) {
       const double share = static_cast<double>(result_.work[i].call_ns.size()) /
-                           static_cast<double>(states_[i].min_samples);
+                           static_cast<double>(options_.repeat.value_or(states_[i].min_samples));
       by_samples += (states_[i].converged ? 1.0 : std::min(0.95, share));
     }
     return std::clamp(std::max(by_time, by_samples / static_cast<double>(work_.size())), 0.0, 1.0);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct RunnerOptions {
   double target_half_width = 0.02;   // of the interval of the median
   std::size_t min_samples = 15;      // slices
   std::size_t min_samples_slow = 6;  // where one call is longer than a slice
+  // Fixed by the user: calls a slice, then timed as one; slices, then neither the width of the
+  // interval nor the budget ends the measurement.
+  std::optional<std::uint64_t> loops;
+  std::optional<std::size_t> repeat;
 };
 
 // No order statistic brackets the median with 95 % below six samples: 2 (1/2)^5 > 0.05.
@@ -49,7 +54,8 @@ struct Measurement {
   std::vector<SliceConditions> conditions;  // one a slice
   double min_ns = 0;                        // fastest chunk, a call
   double total_ns = 0;                      // of all timed calls
-  std::uint64_t calls = 0;                  // timed
+  std::uint64_t calls_a_slice = 0;
+  std::uint64_t calls = 0;       // timed
   std::uint64_t migrations = 0;  // slices after which the caller was on another CPU than before
   Tally tally;                   // counts of the same calls
 };

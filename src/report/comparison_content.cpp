@@ -65,7 +65,10 @@ std::string file_text(const ComparedFile& file) {
 std::string ratio_cell(const std::optional<double>& ratio, const std::optional<double>& low,
                        const std::optional<double>& high) {
   if (!ratio) return std::string(kAbsent);
-  return low && high ? with_interval(*ratio, *low, *high) : significant(*ratio, 3);
+  const std::string middle = significant(*ratio, 3);
+  return low && high
+             ? fmt::format("{} [{}, {}]", middle, significant(*low, 3), significant(*high, 3))
+             : middle;
 }
 
 std::string time_cell(const std::optional<double>& ns) {
@@ -133,9 +136,9 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
   }
   if (interval) {
     table.notes.push_back(fmt::format(
-        "ratio: this file over the baseline, above 1 is slower; ±: the longer side of its 95 % "
-        "interval. Slower or faster: p of the rank test below 0.05 after Holm's correction for "
-        "{}, and the whole interval beyond {}.",
+        "ratio: this file over the baseline, above 1 is slower, with its 95 % interval. Slower or "
+        "faster: p of the rank test below 0.05 after Holm's correction for {}, and the whole "
+        "interval beyond {}.",
         counted(table.rows.size() * comparison.files.size(), "row"),
         in_percent(comparison.threshold)));
   }

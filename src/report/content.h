@@ -54,6 +54,8 @@ std::vector<Field> blas_fields(const Blas& blas);
 
 Table operations_table(const Profile& profile);
 Table counters_table(const Profile& profile);
+Table repeats_table(const Profile& profile);
+Table scaling_table(const Scaling& scaling);
 Table passes_table(const Profile& profile);
 Table complexity_table(const Complexity& complexity);
 Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);

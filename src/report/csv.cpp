@@ -47,6 +47,11 @@ Cells row_cells(const Profile& profile, const Row& row) {
           {"time_min_ns", of_time(&TimeNs::min)},
           {"time_mean_ns", of_time(&TimeNs::mean)},
           {"time_slices", time ? fmt::format("{}", time->samples) : ""},
+          {"loops", row.repeated ? fmt::format("{}", row.repeated->loops) : ""},
+          {"time_best_ns", row.repeated ? number(row.repeated->best_ns) : ""},
+          {"outliers", row.repeated && row.repeated->outliers_reason.empty()
+                           ? fmt::format("{}", row.repeated->outliers.size())
+                           : ""},
           {"model_flops_per_call", number(row.model.flops)},
           {"model_comparisons_per_call", number(row.model.comparisons)},
           {"model_bytes_per_call", number(row.model.bytes)},

@@ -40,6 +40,18 @@ Json blas_json(const Blas& blas) {
           {"fix", or_null(blas.fix)}};
 }
 
+Json repeated_json(const Repetition& repeated) {
+  Json outliers = Json::array();
+  for (const Outlier& outlier : repeated.outliers) {
+    outliers.push_back(
+        {{"index", outlier.index}, {"ns", number(outlier.ns)}, {"cause", outlier.cause}});
+  }
+  return {{"loops", repeated.loops},
+          {"best_ns", number(repeated.best_ns)},
+          {"outliers", outliers},
+          {"outliers_reason", or_null(repeated.outliers_reason)}};
+}
+
 Json row_json(const Profile& profile, const Row& row) {
   return {{"op", row.op},
           {"variant", row.variant},
@@ -47,6 +59,7 @@ Json row_json(const Profile& profile, const Row& row) {
           {"threads", row.threads},
           {"calls", row.calls},
           {"time_ns", row.time_ns ? time_json(*row.time_ns) : Json(nullptr)},
+          {"repeated", row.repeated ? repeated_json(*row.repeated) : Json(nullptr)},
           {"reason", or_null(row.reason)},
           {"model",
            {{"flops", number(row.model.flops)},
@@ -72,6 +85,29 @@ Json row_json(const Profile& profile, const Row& row) {
           {"counted_to_model_flops_reason", or_null(counted_flops_reason(row))},
           {"optimised", row.optimised},
           {"counters", counters_json(row.counters)}};
+}
+
+Json scaling_json(const Scaling& scaling) {
+  Json counts = Json::array(), rows = Json::array();
+  for (const ScalingCount& count : scaling.counts) {
+    counts.push_back({{"threads", count.threads},
+                      {"blas_threads", count.blas_threads},
+                      {"peak_gflops", number(count.peak_gflops)},
+                      {"oversubscribed", count.oversubscribed}});
+  }
+  for (const ScalingRow& row : scaling.rows) {
+    Json points = Json::array();
+    for (const ScalingPoint& point : row.points) {
+      points.push_back({{"time_ns", number(point.time_ns)},
+                        {"speedup", number(point.speedup)},
+                        {"efficiency", number(point.efficiency)},
+                        {"cpu_shares", point.cpu_shares},
+                        {"cpu_shares_reason", or_null(point.cpu_shares_reason)}});
+    }
+    rows.push_back(
+        {{"op", row.op}, {"variant", row.variant}, {"shape", row.shape}, {"points", points}});
+  }
+  return {{"cpus", scaling.cpus}, {"counts", counts}, {"rows", rows}};
 }
 
 Json complexity_json(const Complexity& complexity) {
@@ -232,6 +268,7 @@ std::string profile_json(const Profile& profile) {
       {"passes", passes},
       {"complexity", complexity_json(profile.complexity)},
       {"regions", regions_json(profile.regions)},
+      {"scaling", profile.scaling ? scaling_json(*profile.scaling) : Json(nullptr)},
       {"warnings", warnings_json(profile.warnings)}};
   return json_text(out);
 }

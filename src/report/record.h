@@ -13,6 +13,7 @@
 #include "counters/machine.h"
 #include "counters/reading.h"
 #include "src/report/regions_record.h"
+#include "src/report/scaling_record.h"
 
 namespace hwprof::report {
 
@@ -83,6 +84,21 @@ struct TimeNs {
   std::vector<Slice> slices;  // in the order of measuring
 };
 
+// A repeat whose time stands far above the others.
+struct Outlier {
+  std::size_t index = 0;  // of the slice
+  double ns = 0;          // of one call
+  std::string cause;      // likely: "3 involuntary context switches (usually 0)", "unknown"
+};
+
+// What was asked for with --loops or --repeat; the repeats are the slices of `time_ns`.
+struct Repetition {
+  std::uint64_t loops = 0;  // calls a repeat
+  double best_ns = 0;       // the fastest repeat, a call
+  std::vector<Outlier> outliers;
+  std::string outliers_reason;  // why none could be looked for
+};
+
 struct Model {
   double flops = 0, comparisons = 0, bytes = 0, cost_units = 0;  // a call
 };
@@ -93,6 +109,7 @@ struct Row {
   int threads = 1;
   std::uint64_t calls = 0;        // timed calls
   std::optional<TimeNs> time_ns;  // absent: `reason`
+  std::optional<Repetition> repeated;
   Model model;
   std::optional<double> gflops;         // absent when the model has no FLOP
   std::optional<double> peak_fraction;  // median of ratios of interleaved slices
@@ -176,6 +193,7 @@ struct Profile {
   std::vector<ForwardPass> passes;
   Complexity complexity;
   std::optional<Regions> regions;
+  std::optional<Scaling> scaling;  // absent: one number of threads
   std::vector<Warning> warnings;
 };
 

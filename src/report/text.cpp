@@ -27,8 +27,10 @@ std::string profile_text(const Profile& profile, const TextStyle& style) {
   page.fields(workload_fields(profile));
 
   page.table(operations_table(profile));
+  page.table(repeats_table(profile));
   page.table(counters_table(profile));
   page.table(passes_table(profile));
+  if (profile.scaling) page.table(scaling_table(*profile.scaling));
   page.table(complexity_table(profile.complexity));
   page.table(regions_table(profile.regions));
   page.table(overhead_table(profile.regions));

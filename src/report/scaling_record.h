@@ -1,0 +1,40 @@
+// The same rows on several numbers of threads, side by side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hwprof::report {
+
+// One row on one number of threads.
+struct ScalingPoint {
+  std::optional<double> time_ns;     // median; absent: `reason` of the row in the profile
+  std::optional<double> speedup;     // time on the first number of threads / this time
+  std::optional<double> efficiency;  // speed-up / how many times more threads
+  // CPU time over elapsed time of each thread of the process while the row ran, highest first;
+  // those below 1 % are left out.
+  std::vector<double> cpu_shares;
+  std::string cpu_shares_reason;  // why there are none
+};
+
+struct ScalingRow {
+  std::string op, variant, shape;    // "k=2 d_e=300"
+  std::vector<ScalingPoint> points;  // one a number of threads
+};
+
+struct ScalingCount {
+  int threads = 1, blas_threads = 1;
+  double peak_gflops = 0;       // of all of them together
+  bool oversubscribed = false;  // more threads than CPUs
+};
+
+struct Scaling {
+  std::size_t cpus = 0;
+  std::vector<ScalingCount> counts;  // in the order given
+  std::vector<ScalingRow> rows;
+};
+
+}  // namespace hwprof::report

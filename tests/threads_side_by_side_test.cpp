@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "src/commands/profile_threads.h"
+#include "src/report/content.h"
+
+namespace hwprof {
+namespace {
+
+using ::testing::HasSubstr;
+
+ThreadsRun run_on(int threads, double ns, bool oversubscribed = false) {
+  ThreadsRun run;
+  run.count = {.threads = threads,
+               .blas_threads = threads,
+               .peak_gflops = 100.0 * threads,
+               .oversubscribed = oversubscribed};
+  report::Row row;
+  row.op = "conv1d";
+  row.variant = "simd";
+  row.shape = {{"k", 2}};
+  row.time_ns = report::TimeNs{.median = ns};
+  run.rows = {row};
+  run.shares = {{std::vector<double>(static_cast<std::size_t>(threads), 1.0 / threads), ""}};
+  return run;
+}
+
+TEST(ThreadsSideBySide, SpeedUpIsAgainstTheFirstAndEfficiencyPerThread) {
+  const auto scaling = side_by_side({run_on(1, 1000), run_on(4, 400)}, 4);
+  ASSERT_EQ(scaling.rows.size(), 1U);
+  const auto& points = scaling.rows[0].points;
+  EXPECT_EQ(*points[0].speedup, 1);
+  EXPECT_EQ(*points[0].efficiency, 1);
+  EXPECT_DOUBLE_EQ(*points[1].speedup, 2.5);
+  EXPECT_DOUBLE_EQ(*points[1].efficiency, 0.625);
+}
+
+TEST(ThreadsSideBySide, EfficiencyIsRelativeWhereTheFirstHasSeveralThreads) {
+  const auto scaling = side_by_side({run_on(2, 1000), run_on(1, 2000)}, 2);
+  EXPECT_DOUBLE_EQ(*scaling.rows[0].points[1].speedup, 0.5);
+  EXPECT_DOUBLE_EQ(*scaling.rows[0].points[1].efficiency, 1);
+}
+
+TEST(ThreadsSideBySide, WhatWasNotMeasuredIsAbsent) {
+  ThreadsRun interrupted = run_on(2, 0);
+  interrupted.rows[0].time_ns.reset();
+  const auto scaling = side_by_side({run_on(1, 1000), interrupted}, 2);
+  EXPECT_FALSE(scaling.rows[0].points[1].time_ns);
+  EXPECT_FALSE(scaling.rows[0].points[1].speedup);
+}
+
+TEST(ThreadsSideBySide, TheTableSharesEqualPartsAndNamesOversubscription) {
+  const auto table =
+      report::scaling_table(side_by_side({run_on(1, 1000), run_on(2, 2000, true)}, 1));
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0].cells.back(), "100 %");
+  EXPECT_EQ(table.rows[1].cells.back(), "2 x 50 %");
+  EXPECT_THAT(table.notes.back(), HasSubstr("2 threads share 1 CPU: oversubscribed"));
+}
+
+TEST(ThreadShares, AThreadThatSleepsHasNone) {
+  const auto nap = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  const ThreadShares asleep = measure_thread_shares(nap, 0.2);
+  if (!asleep.reason.empty()) GTEST_SKIP() << asleep.reason;
+  for (const double share : asleep.shares) EXPECT_LT(share, 0.5);
+}
+
+TEST(ThreadShares, AThreadThatComputesHasOneUpToAWholeCpu) {
+  volatile double x = 1;
+  const auto spin = [&x] {
+    for (int i = 0; i < 1'000'000; ++i) x = x * 1.0000001;
+  };
+  const ThreadShares busy = measure_thread_shares(spin, 0.2);
+  if (!busy.reason.empty()) GTEST_SKIP() << busy.reason;
+  ASSERT_GE(busy.shares.size(), 1U);
+  EXPECT_GT(busy.shares.front(), 0.02);
+  EXPECT_LT(busy.shares.front(), 1.1);
+}
+
+}  // namespace
+}  // namespace hwprof
