@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMaxThreads = 8192;  // CONFIG_NR_CPUS is at most that
 constexpr std::uint64_t kMaxPasses = 1000;
+constexpr std::uint64_t kMaxRepeat = 100'000;  // each has a sample a layer
 constexpr double kMaxSeconds = 1e6;
 
 constexpr Choice<DocsFormat> kDocsFormats[] = {{"auto", DocsFormat::kAuto},
@@ -55,7 +56,8 @@ Result<void> store_requirements(Text name, Text text, ProfileOptions& to) {
 constexpr ValueOption<ProfileOptions> kOptions[] = {
     {"--workload", "NAME", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.workload); },
-     "Run this workload: textcnn. Default: textcnn."},
+     "Run this workload: textcnn, resnet20, or the layers of a FILE.json;\n"
+     "hwprof workloads lists them. Default: textcnn."},
     {"--docs", "FILE", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) {
        return store<std::string>(text, to.docs.emplace());
@@ -89,7 +91,18 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_list(name, text), to.variants);
      },
-     "Run only these variants, separated by commas. Default: all."},
+     "Run only these variants, separated by commas; of a network of\n"
+     "layers these forms: eager, fused, blas, reference. Default: all."},
+    {"--repeat", "N", kWork, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxRepeat), to.repeat.emplace());
+     },
+     "Time each form of a network of layers over N inferences, however\n"
+     "long that takes. Default: until the intervals are narrow."},
+    {"--against", "FILE", kReport, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.against); },
+     "Print another table's times beside those of the layers; FILE has\n"
+     "index,layer,seconds. Default: none."},
     {"--blas", "PATH", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.blas); },
      "Load this BLAS. Default: what the dynamic loader gives a program\n"

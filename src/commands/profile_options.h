@@ -34,7 +34,9 @@ struct ProfileOptions {
   DocsFormat docs_format = DocsFormat::kAuto;
   Padding padding = Padding::kOwn;
   ShapeOptions shape;
-  std::vector<std::string> variants;  // empty: all
+  std::vector<std::string> variants;    // empty: all
+  std::optional<std::uint64_t> repeat;  // inferences of each form; absent: until intervals narrow
+  std::string against;                  // another table of layers; empty: none
   std::optional<int> threads;
   std::string isa;   // cap of the hand-written kernels; empty: none
   std::string blas;  // path or soname; empty: what programs get

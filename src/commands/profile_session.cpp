@@ -155,7 +155,7 @@ Result<void> ProfileSession::set_up(const ProfileOptions& options) {
 }
 
 Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<const Task> tasks,
-                                     std::size_t checked_documents) {
+                                     std::size_t checked_documents, double budget_share) {
   // A task's row takes what was measured of it; one that cannot run has a reason instead.
   std::vector<std::optional<std::size_t>> measured_as(tasks.size());
   std::vector<Work> work;
@@ -177,7 +177,7 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
-  const RunnerOptions runner{.budget_s = seconds_left()};
+  const RunnerOptions runner{.budget_s = seconds_left() * budget_share};
   const RunResult result =
       run_interleaved(work, peak_team(), &*counting, runner, interrupted(),
                       [&](double share) { progress->show("measuring", share); });
@@ -199,6 +199,10 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
 
 Ceilings ProfileSession::settle_ceilings(const std::vector<double>& peak_slices) {
   settle_peak(*record.peak, peak_slices);
+  return ceilings();
+}
+
+Ceilings ProfileSession::ceilings() const {
   std::vector<BandwidthResult> bandwidth;
   for (const report::Bandwidth& level : record.peak->bandwidth)
     bandwidth.push_back({.level = level.level, .read_gbs = level.read_gbs});

@@ -42,6 +42,9 @@ Json object_of(const Pairs& pairs) {
   return out;
 }
 
+Json time_json(const std::optional<TimeNs>& time);
+Json row_json(const Profile& profile, const Row& row);
+void add_layers_json(const Profile& profile, const Layers& layers, Json& out);
 Json peak_json(const Peak& peak);
 Json machine_json(const Machine& machine);
 Json ladder_json(const std::vector<LadderRung>& ladder);

@@ -70,8 +70,9 @@ std::string profile_markdown(const Profile& profile) {
   out += fmt::format("\n{}: {}\n\n", markdown_escaped(run_line(profile)),
                      markdown_escaped(command_line(profile)));
   out += markdown_list(machine_fields(profile)) + markdown_list(workload_fields(profile));
-  out += markdown_table(operations_table(profile)) + markdown_table(counters_table(profile)) +
-         markdown_table(passes_table(profile)) +
+  out += markdown_table(operations_table(profile)) + markdown_table(counters_table(profile));
+  for (const Table& table : layers_tables(profile)) out += markdown_table(table);
+  out += markdown_table(passes_table(profile)) +
          markdown_table(complexity_table(profile.complexity));
   out += "\n## BLAS\n\n" + markdown_list(blas_fields(profile.blas)) +
          markdown_table(ladder_table(profile.blas));

@@ -12,6 +12,8 @@
 #include "counters/affinity.h"
 #include "counters/machine.h"
 #include "counters/reading.h"
+#include "src/report/layers_record.h"
+#include "src/report/row.h"
 
 namespace hwprof::report {
 
@@ -66,42 +68,6 @@ struct Blas {
   std::string why, fix;
 };
 
-struct TimeNs {
-  double median = 0, min = 0, mean = 0;
-  // Bootstrap, of the median; absent below six samples, where none has 95 %.
-  std::optional<double> ci95_low, ci95_high;
-  int samples = 0;  // slices
-};
-
-struct Model {
-  double flops = 0, comparisons = 0, bytes = 0, cost_units = 0;  // a call
-};
-
-struct Row {
-  std::string op, variant;
-  std::vector<std::pair<std::string, std::uint64_t>> shape;  // in the order to print
-  int threads = 1;
-  std::uint64_t calls = 0;        // timed calls
-  std::optional<TimeNs> time_ns;  // absent: `reason`
-  Model model;
-  std::optional<double> gflops;         // absent when the model has no FLOP
-  std::optional<double> peak_fraction;  // median of ratios of interleaved slices
-  std::optional<double> peak_fraction_low, peak_fraction_high;  // 95 % interval
-  std::optional<double> roofline_fraction;                      // roofline time / median time
-  std::optional<double> roofline_ns;    // the larger of FLOP / peak and bytes / bandwidth
-  double intensity = 0;                 // FLOP / byte
-  std::string bound;                    // "compute", "memory"
-  std::string bandwidth_level;          // where the working set lives: "L2"
-  std::optional<double> forward_share;  // share of the forward pass of `pass`
-  std::string pass;                     // name of that forward pass
-  std::optional<double> max_rel_error;  // against the reference in double precision
-  std::uint64_t checked_documents = 0;
-  std::optional<double> counted_to_model_flops;
-  std::vector<EventCount> counters;
-  bool optimised = true;  // false: the naive reference
-  std::string reason;     // why the row has no time
-};
-
 struct ComplexityRow {
   std::string op;
   double cost_units = 0;
@@ -135,6 +101,7 @@ struct Workload {
   std::string embedding;                                   // the same for the vectors
   std::string padding;                                     // "own", "batch"
   std::vector<std::pair<std::string, std::string>> shape;  // "k" -> "2+4+8"
+  std::uint64_t layers = 0;                                // of a network, which has no documents
   std::uint64_t documents_used = 0, documents_total = 0;
   std::uint64_t short_documents = 0;  // padded with zeros to k
   double mean_length = 0;
@@ -165,6 +132,7 @@ struct Profile {
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;
   Complexity complexity;
+  std::optional<Layers> layers;  // of a network of layers
   std::vector<Warning> warnings;
 };
 

@@ -27,6 +27,7 @@ std::string profile_text(const Profile& profile, const TextStyle& style) {
 
   page.table(operations_table(profile));
   page.table(counters_table(profile));
+  for (const Table& table : layers_tables(profile)) page.table(table);
   page.table(passes_table(profile));
   page.table(complexity_table(profile.complexity));
 
