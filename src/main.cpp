@@ -18,6 +18,7 @@
 #include "src/commands/peak.h"
 #include "src/commands/profile.h"
 #include "src/commands/run.h"
+#include "src/commands/workloads.h"
 #include "src/report/output.h"
 
 namespace {
@@ -43,6 +44,8 @@ constexpr hwprof::cli::Command kCommands[] = {
      [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
     {"doctor", "Say what stands between this machine and good numbers.",
      [](CLI::App& app) { return hwprof::cli::declare_doctor(app, hwprof::run_doctor); }},
+    {"workloads", "List what can be profiled, or write a network out as a start for one's own.",
+     [](CLI::App& app) { return hwprof::cli::declare_workloads(app, hwprof::run_workloads); }},
     {"peak", "Measure the FMA peak and the bandwidth of each memory level.",
      [](CLI::App& app) { return hwprof::cli::declare_peak(app, hwprof::run_peak); }},
 };

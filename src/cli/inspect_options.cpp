@@ -80,6 +80,15 @@ constexpr ValueOption<PeakOptions> kPeakOptions[] = {
     format_option<PeakOptions>(),
 };
 
+constexpr ValueOption<WorkloadsOptions> kWorkloadsOptions[] = {
+    format_option<WorkloadsOptions>(),
+    {"-o,--output", "FILE", kReport, Occurs::kOnce,
+     [](Text, Text text, WorkloadsOptions& to) {
+       return store<std::string>(text == "-" ? "" : text, to.output);
+     },
+     "Write to FILE, whole or not at all. Default: \"-\", standard output."},
+};
+
 template <class Options>
 struct Typed {
   TypedValues values;
@@ -132,6 +141,19 @@ Result<void> finish_events(const Typed<EventsOptions>& typed, EventsOptions& opt
   return {};
 }
 
+Result<void> finish_workloads(const Typed<WorkloadsOptions>& typed, WorkloadsOptions& options) {
+  if (typed.names.size() > 1) {
+    return usage_error(fmt::format("unexpected argument '{}'", typed.names[1]),
+                       "one workload at a time");
+  }
+  if (!typed.names.empty()) options.name = typed.names.front();
+  if (options.name.empty() && options.json) {
+    return usage_error("--format json needs the name of a workload",
+                       "hwprof workloads resnet20 --format json");
+  }
+  return {};
+}
+
 }  // namespace
 
 Action declare_events(CLI::App& app, std::function<Result<int>(const EventsOptions&)> run) {
@@ -153,6 +175,16 @@ Action declare_doctor(CLI::App& app, std::function<Result<int>(const DoctorOptio
 Action declare_peak(CLI::App& app, std::function<Result<int>(const PeakOptions&)> run) {
   return declare(app, kPeakOptions, std::make_shared<Typed<PeakOptions>>(),
                  nothing_more<PeakOptions>, std::move(run));
+}
+
+Action declare_workloads(CLI::App& app, std::function<Result<int>(const WorkloadsOptions&)> run) {
+  auto typed = std::make_shared<Typed<WorkloadsOptions>>();
+  app.add_option("name", typed->names, "Write this one out. Default: list all.")
+      ->option_text("[NAME]");
+  app.footer(
+      "\nhwprof workloads resnet20 --format json -o net.json   a start for one's own\n"
+      "hwprof --workload net.json                            which is run so");
+  return declare(app, kWorkloadsOptions, std::move(typed), finish_workloads, std::move(run));
 }
 
 }  // namespace hwprof::cli

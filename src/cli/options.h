@@ -41,6 +41,7 @@ Action declare_doctor(CLI::App& app, std::function<Result<int>(const DoctorOptio
 Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)> run);
 Action declare_compare(CLI::App& app, std::function<Result<int>(const CompareOptions&)> run);
 Action declare_peak(CLI::App& app, std::function<Result<int>(const PeakOptions&)> run);
+Action declare_workloads(CLI::App& app, std::function<Result<int>(const WorkloadsOptions&)> run);
 Action declare_run(CLI::App& app, std::function<Result<int>(const RunOptions&)> run);
 Action declare_attach(CLI::App& app, std::function<Result<int>(const RunOptions&)> run);
 

@@ -62,7 +62,8 @@ constexpr const auto& kViewOptions = kRegionOptions<ProfileOptions, region_view>
 constexpr ValueOption<ProfileOptions> kOptions[] = {
     {"--workload", "NAME", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.workload); },
-     "Run this workload: textcnn. Default: textcnn."},
+     "Run this workload: textcnn, resnet20, or the layers of a FILE.json;\n"
+     "hwprof workloads lists them. Default: textcnn."},
     {"--docs", "FILE", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) {
        return store<std::string>(text, to.docs.emplace());
@@ -96,7 +97,12 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_list(name, text), to.variants);
      },
-     "Run only these variants, separated by commas. Default: all."},
+     "Run only these variants, separated by commas; of a network of\n"
+     "layers these forms: eager, fused, blas, reference. Default: all."},
+    {"--against", "FILE", kReport, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.against); },
+     "Print another table's times beside those of the layers; FILE has\n"
+     "index,layer,seconds. Default: none."},
     {"--blas", "PATH", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.blas); },
      "Load this BLAS. Default: what the dynamic loader gives a program\n"
@@ -144,7 +150,8 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
        return store(parse_whole(name, text, 1, kMaxRepeat), to.repeat.emplace());
      },
      "Measure each row N times, however long it takes, and print the\n"
-     "best and the outliers. Default: until the intervals are narrow."},
+     "best and the outliers; of a network of layers, over N inferences.\n"
+     "Default: until the intervals are narrow."},
     {"--time-budget", "SECONDS", kMeasure, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_seconds(name, text, kMaxSeconds), to.time_budget_s);

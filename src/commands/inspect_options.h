@@ -28,4 +28,10 @@ struct PeakOptions {
   bool json = false;
 };
 
+struct WorkloadsOptions {
+  std::string name;  // of the one to write out; empty: list all
+  bool json = false;
+  std::string output;  // empty: standard output
+};
+
 }  // namespace hwprof

@@ -17,9 +17,14 @@ struct NamedWorkload {
   Result<int> (*run)(const ProfileOptions& options);
 };
 
+// Stands for any file of layers.
+constexpr std::string_view kLayerFile = "FILE.json";
+
 // The first is the default.
 constexpr NamedWorkload kWorkloads[] = {
     {"textcnn", profile_text_cnn},
+    {"resnet20", profile_layers},
+    {kLayerFile, profile_layers},
 };
 
 // Options that mean something to these workloads only.
@@ -30,10 +35,20 @@ struct OwnOption {
 
 const std::vector<OwnOption>& own_options() {
   static const std::vector<OwnOption> options = {
-      {"--docs", {"textcnn"}},    {"--docs-format", {"textcnn"}}, {"--embed", {"textcnn"}},
-      {"--padding", {"textcnn"}}, {"--shape", {"textcnn"}},
+      {"--docs", {"textcnn"}},
+      {"--docs-format", {"textcnn"}},
+      {"--embed", {"textcnn"}},
+      {"--padding", {"textcnn"}},
+      {"--shape", {"textcnn"}},
+      {"--loops", {"textcnn"}},
+      {"--against", {"resnet20", kLayerFile}},
   };
   return options;
+}
+
+// No name of a workload has a dot or a slash; "-" is standard input, as everywhere.
+bool is_layer_file(const std::string& workload) {
+  return workload == "-" || workload.find_first_of("./") != std::string::npos;
 }
 
 Result<void> check_own_options(const ProfileOptions& options, std::string_view workload) {
@@ -46,6 +61,10 @@ Result<void> check_own_options(const ProfileOptions& options, std::string_view w
     return usage_error(fmt::format("{} means nothing to the workload {}", own.option, workload),
                        fmt::format("it is for {}", fmt::join(own.workloads, ", ")));
   }
+  if (options.threads.size() > 1 && workload != kWorkloads[0].name) {
+    return usage_error(fmt::format("--threads takes one number for the workload {}", workload),
+                       fmt::format("side by side is for {}", kWorkloads[0].name));
+  }
   return {};
 }
 
@@ -55,7 +74,8 @@ Result<int> run_profile(const ProfileOptions& options) {
   std::vector<std::string_view> names;
   for (const NamedWorkload& workload : kWorkloads) {
     names.push_back(workload.name);
-    if (workload.name != options.workload) continue;
+    const bool file = workload.name == kLayerFile && is_layer_file(options.workload);
+    if (workload.name != options.workload && !file) continue;
     if (auto fits = check_own_options(options, workload.name); !fits) return error_of(fits);
     return workload.run(options);
   }

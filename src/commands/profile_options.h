@@ -36,6 +36,7 @@ struct ProfileOptions {
   Padding padding = Padding::kOwn;
   ShapeOptions shape;
   std::vector<std::string> variants;  // empty: all
+  std::string against;                // another table of layers; empty: none
   std::vector<int> threads;           // each in turn; empty: one for each CPU it may use
   std::string isa;                    // cap of the hand-written kernels; empty: none
   std::string blas;                   // path or soname; empty: what programs get

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "src/measure/outliers.h"
 #include "src/measure/statistics.h"
@@ -17,7 +18,7 @@ report::TimeNs summarise(const Measurement& measured) {
   time.mean = measured.total_ns / static_cast<double>(measured.calls);
   time.samples = static_cast<int>(measured.call_ns.size());
   if (measured.call_ns.size() >= kMinSamplesForInterval) {
-    const Interval interval = bootstrap_median(measured.call_ns);
+    const Interval interval = median_interval(measured.call_ns);
     time.ci95_low = interval.low;
     time.ci95_high = interval.high;
   }
@@ -35,6 +36,15 @@ report::TimeNs summarise(const Measurement& measured) {
 }
 
 }  // namespace
+
+report::TimeNs summarise(const std::vector<double>& call_ns) {
+  Measurement measured;
+  measured.call_ns = call_ns;
+  measured.calls = call_ns.size();
+  measured.min_ns = *std::min_element(call_ns.begin(), call_ns.end());
+  measured.total_ns = std::accumulate(call_ns.begin(), call_ns.end(), 0.0);
+  return summarise(measured);
+}
 
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
@@ -68,7 +78,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
   if (!measured->peak_ratio.empty()) {
     row.peak_fraction = median(measured->peak_ratio);
     if (measured->peak_ratio.size() >= kMinSamplesForInterval) {
-      const Interval interval = bootstrap_median(measured->peak_ratio);
+      const Interval interval = median_interval(measured->peak_ratio);
       row.peak_fraction_low = interval.low;
       row.peak_fraction_high = interval.high;
     }

@@ -13,6 +13,9 @@
 
 namespace hwprof {
 
+// Of calls timed one by one.
+report::TimeNs summarise(const std::vector<double>& call_ns);
+
 // `measured` null: the task could not run, its reason is taken over. `limits`: of the counts.
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,

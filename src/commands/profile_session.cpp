@@ -177,7 +177,7 @@ Result<void> ProfileSession::set_up(const ProfileOptions& options) {
 }
 
 Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<const Task> tasks,
-                                     std::size_t checked_documents) {
+                                     std::size_t checked_documents, double budget_share) {
   // A task's row takes what was measured of it; one that cannot run has a reason instead.
   std::vector<std::optional<std::size_t>> measured_as(tasks.size());
   std::vector<Work> work;
@@ -199,7 +199,8 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
-  RunnerOptions runner{.budget_s = seconds_left() / static_cast<double>(measurements_left_)};
+  RunnerOptions runner{.budget_s =
+                           seconds_left() * budget_share / static_cast<double>(measurements_left_)};
   measurements_left_ = std::max<std::size_t>(1, measurements_left_ - 1);
   runner.loops = options.loops;
   runner.repeat = options.repeat;
@@ -228,6 +229,10 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
 
 Ceilings ProfileSession::settle_ceilings(const std::vector<double>& peak_slices) {
   settle_peak(*record.peak, peak_slices);
+  return ceilings();
+}
+
+Ceilings ProfileSession::ceilings() const {
   std::vector<BandwidthResult> bandwidth;
   for (const report::Bandwidth& level : record.peak->bandwidth)
     bandwidth.push_back({.level = level.level, .read_gbs = level.read_gbs});

@@ -38,15 +38,16 @@ class ProfileSession {
   Result<void> set_threads(const ProfileOptions& options, int threads);
 
   // Checks every task against double precision, then times and counts them, interleaved with the
-  // peak: a row of the record each, in the order given.
+  // peak: a row of the record each, in the order given. Takes that share of the time that is left.
   Result<void> measure(const ProfileOptions& options, std::span<const Task> tasks,
-                       std::size_t checked_documents);
+                       std::size_t checked_documents, double budget_share = 1);
 
   // Writes the report; the exit code.
   Result<int> finish(const ProfileOptions& options);
 
   // The peak of the rows: what the slices beside the work gave.
   [[nodiscard]] Ceilings settle_ceilings(const std::vector<double>& peak_slices);
+  [[nodiscard]] Ceilings ceilings() const;  // as settled
 
   [[nodiscard]] double seconds() const;       // since begin()
   [[nodiscard]] double seconds_left() const;  // of the time budget, at least kLeastRunSeconds

@@ -9,5 +9,6 @@
 namespace hwprof {
 
 Result<int> profile_text_cnn(const ProfileOptions& options);
+Result<int> profile_layers(const ProfileOptions& options);  // resnet20, FILE.json
 
 }  // namespace hwprof

@@ -63,6 +63,20 @@ Interval bootstrap_median_ratio(std::span<const double> a, std::span<const doubl
   return {ratios[kTail], ratios[kResamples - 1 - kTail]};
 }
 
+Interval ordered_median(std::span<const double> samples) {
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<double>(sorted.size());
+  const double reach = 1.96 * std::sqrt(n) / 2;
+  const auto rank = [&](double at) { return static_cast<std::size_t>(std::clamp(at, 0.0, n - 1)); };
+  return {sorted[rank(std::floor(n / 2 - reach) - 1)], sorted[rank(std::ceil(n / 2 + reach))]};
+}
+
+Interval median_interval(std::span<const double> samples) {
+  constexpr std::size_t kMany = 500;
+  return samples.size() > kMany ? ordered_median(samples) : bootstrap_median(samples);
+}
+
 double relative_half_width(const Interval& interval, double centre) {
   return (interval.high - interval.low) / 2 / centre;
 }

@@ -21,6 +21,13 @@ Interval bootstrap_median(std::span<const double> samples);
 // own, in blocks of neighbours (Künsch 1989), since slices that were measured one after the other
 // resemble each other: single draws would give too narrow an interval.
 Interval bootstrap_median_ratio(std::span<const double> a, std::span<const double> b);
+// The same from the order of the samples alone (Conover 1999, 3.2: the binomial distribution, by
+// its normal approximation): what it costs does not grow with resampling, so for thousands of
+// samples.
+Interval ordered_median(std::span<const double> samples);
+
+// The bootstrap's interval, or beyond a few hundred samples, where both say the same, the other.
+Interval median_interval(std::span<const double> samples);
 
 // Half the width of the interval, as a fraction of `centre`.
 double relative_half_width(const Interval& interval, double centre);

@@ -160,6 +160,8 @@ Headline headline(const Profile& profile) {
       std::min_element(profile.passes.begin(), profile.passes.end(),
                        [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
   const std::string library = blas.provider.value_or("the library");
+  if (profile.layers)
+    return {fmt::format("{} BLAS optimal ({}).", layers_headline(profile), library), true};
   if (fastest == profile.passes.end()) {
     return {fmt::format("BLAS optimal: {}", sentence(blas.why.empty() ? library : blas.why)), true};
   }
@@ -199,7 +201,10 @@ std::vector<Field> workload_fields(const Profile& profile) {
   const Workload& work = profile.workload;
   std::vector<std::string> shape;
   for (const auto& [name, value] : work.shape) shape.push_back(fmt::format("{}={}", name, value));
-
+  const std::string workload = fmt::format("{}, {}", work.name, fmt::join(shape, " "));
+  if (work.layers > 0) {
+    return {{"Workload", fmt::format("{}; {}", workload, counted(work.layers, "layer"))}};
+  }
   std::string documents = fmt::format("{} of {}, {} to {} words, mean {}; {}", work.documents_used,
                                       work.documents_total, work.min_length, work.max_length,
                                       significant(work.mean_length, 4), work.documents);
@@ -211,7 +216,7 @@ std::vector<Field> workload_fields(const Profile& profile) {
       "{}: the convolution does {} times the work of unpadded documents; padding to the longest of "
       "the batch would make it {} times",
       work.padding, significant(work.padding_factor, 3), significant(work.batch_padding_factor, 3));
-  return {{"Workload", fmt::format("{}, {}", work.name, fmt::join(shape, " "))},
+  return {{"Workload", workload},
           {"Documents", documents},
           {"Padding", padding},
           {"Vectors", work.embedding}};

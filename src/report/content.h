@@ -2,6 +2,7 @@
 // the markdown writer only differ in how they set them, so that they cannot contradict each other.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,18 @@ Table operations_table(const Profile& profile);
 Table counters_table(const Profile& profile);
 Table repeats_table(const Profile& profile);
 Table scaling_table(const Scaling& scaling);
+// The same for other rows: `head` gives the group of a row and its first cell.
+Table counters_table(const std::string& title, const std::vector<const Row*>& rows,
+                     const std::function<TableRow(const Row&)>& head);
 Table passes_table(const Profile& profile);
 Table complexity_table(const Complexity& complexity);
 Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);
 inline Table ladder_table(const Blas& blas) { return ladder_table(blas.ladder, blas.ladder_note); }
+
+// A network of layers: its forms, the layers of the first, their counters and types, and another
+// table's times beside ours. None for another workload.
+std::vector<Table> layers_tables(const Profile& profile);
+std::string layers_headline(const Profile& profile);  // how fast an inference is
 
 std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share

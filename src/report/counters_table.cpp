@@ -98,15 +98,29 @@ struct CounterNotes {
 }  // namespace
 
 Table counters_table(const Profile& profile) {
-  Table table{
-      .title = "Counters (a call)", .columns = {{"variant", true}}, .rows = {}, .notes = {}};
   std::vector<const Row*> rows;  // a row that was not run has said so in the table above
   for (const Row& row : profile.rows) {
     if (!row.counters.empty()) rows.push_back(&row);
   }
+  return counters_table("Counters (a call)", rows, [](const Row& row) {
+    return TableRow{group_of(row), {row.variant}};
+  });
+}
+
+Table counters_table(const std::string& title, const std::vector<const Row*>& rows,
+                     const std::function<TableRow(const Row&)>& head) {
+  Table table{.title = title, .columns = {{"variant", true}}, .rows = {}, .notes = {}};
   CounterNotes notes;
   std::vector<std::string> shown;
-  for (const std::string& event : event_names(profile.rows)) {
+  std::vector<std::string> events;
+  for (const Row* row : rows) {
+    for (const EventCount& count : row->counters) {
+      if (std::find(events.begin(), events.end(), count.name) == events.end()) {
+        events.push_back(count.name);
+      }
+    }
+  }
+  for (const std::string& event : events) {
     if (notes.take(event, rows)) shown.push_back(event);
   }
   const bool ratio = std::any_of(rows.begin(), rows.end(), [](const Row* row) {
@@ -121,7 +135,7 @@ Table counters_table(const Profile& profile) {
   table.columns.push_back({"counted\ncalls"});
   for (const Row* row : rows) {
     if (shown.empty()) break;
-    TableRow line{group_of(*row), {row->variant}};
+    TableRow line = head(*row);
     for (const std::string& event : shown) {
       const EventCount* count = find_count(*row, event);
       line.cells.push_back(count && count->value ? count_cell(*count) : std::string(kAbsent));

@@ -3,6 +3,7 @@
 // the reason columns.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "src/report/content.h"
@@ -89,26 +90,64 @@ Cells counter_cells(const std::string& name, const std::string& unit, const Even
           {name + "_implausible", count ? count->implausible : ""}};
 }
 
+// What a layer of a network has besides its row.
+Cells layer_cells(const LayerForm& form, const LayerRow& layer) {
+  const auto& whole = form.whole_ns;
+  return {{"form", form.name},
+          {"index", fmt::format("{}", layer.index)},
+          {"layer", layer.name},
+          {"label", layer.label},
+          {"layer_share", number(layer.share)},
+          {"far_above", layer.far_above ? "true" : "false"},
+          {"inference_median_ns", whole ? number(whole->median) : ""},
+          {"sum_of_layers_ns", number(form.sum_ns)}};
+}
+
+struct Line {
+  Cells first;
+  const Row* row;
+};
+
+// A line a layer for a network, a line a row for everything else.
+std::vector<Line> lines_of(const Profile& profile) {
+  std::vector<Line> lines;
+  if (!profile.layers) {
+    for (const Row& row : profile.rows) lines.push_back({{}, &row});
+    return lines;
+  }
+  for (const LayerForm& form : profile.layers->forms) {
+    for (const LayerRow& layer : form.layers)
+      lines.push_back({layer_cells(form, layer), &layer.row});
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string profile_csv(const Profile& profile) {
-  const std::vector<std::string> events = event_names(profile.rows);
-  std::map<std::string, std::string> units;
-  for (const Row& row : profile.rows) {
-    for (const EventCount& count : row.counters) units.emplace(count.name, count.unit);
+  const std::vector<Line> lines = lines_of(profile);
+  std::vector<std::pair<std::string, std::string>> events;  // with their unit
+  for (const Line& line : lines) {
+    for (const EventCount& count : line.row->counters) {
+      const std::pair event{count.name, count.unit};
+      if (std::find(events.begin(), events.end(), event) == events.end()) events.push_back(event);
+    }
   }
-  const auto cells_of = [&](const Row& row) {
+  const auto cells_of = [&](const Line& line) {
     Cells cells = run_cells(profile);
-    for (auto& cell : row_cells(profile, row)) cells.push_back(std::move(cell));
-    for (const std::string& event : events) {
-      for (auto& cell : counter_cells(event, units[event], find_count(row, event))) {
+    for (const auto& cell : line.first) cells.push_back(cell);
+    for (auto& cell : row_cells(profile, *line.row)) cells.push_back(std::move(cell));
+    for (const auto& [event, unit] : events) {
+      for (auto& cell : counter_cells(event, unit, find_count(*line.row, event))) {
         cells.push_back(std::move(cell));
       }
     }
     return cells;
   };
-  std::string out = line_of(cells_of({}), true);
-  for (const Row& row : profile.rows) out += line_of(cells_of(row), false);
+  const Row no_row;
+  std::string out =
+      line_of(cells_of({profile.layers ? layer_cells({}, {}) : Cells(), &no_row}), true);
+  for (const Line& line : lines) out += line_of(cells_of(line), false);
   return out;
 }
 

@@ -52,41 +52,6 @@ Json repeated_json(const Repetition& repeated) {
           {"outliers_reason", or_null(repeated.outliers_reason)}};
 }
 
-Json row_json(const Profile& profile, const Row& row) {
-  return {{"op", row.op},
-          {"variant", row.variant},
-          {"shape", object_of(row.shape)},
-          {"threads", row.threads},
-          {"calls", row.calls},
-          {"time_ns", row.time_ns ? time_json(*row.time_ns) : Json(nullptr)},
-          {"repeated", row.repeated ? repeated_json(*row.repeated) : Json(nullptr)},
-          {"reason", or_null(row.reason)},
-          {"model",
-           {{"flops", number(row.model.flops)},
-            {"comparisons", number(row.model.comparisons)},
-            {"bytes", number(row.model.bytes)},
-            {"cost_units", number(row.model.cost_units)}}},
-          {"gflops", number(row.gflops)},
-          {"gflops_reason", or_null(gflops_reason(row))},
-          {"peak_fraction", number(row.peak_fraction)},
-          {"peak_fraction_ci95", {number(row.peak_fraction_low), number(row.peak_fraction_high)}},
-          {"peak_fraction_reason", or_null(peak_fraction_reason(profile, row))},
-          {"intensity", number(row.intensity)},
-          {"bound", or_null(row.bound)},
-          {"bandwidth_level", or_null(row.bandwidth_level)},
-          {"roofline_ns", number(row.roofline_ns)},
-          {"roofline_fraction", number(row.roofline_fraction)},
-          {"pass", or_null(row.pass)},
-          {"forward_share", number(row.forward_share)},
-          {"max_rel_error", number(row.max_rel_error)},
-          {"max_rel_error_reason", or_null(error_reason(row))},
-          {"checked_documents", row.checked_documents},
-          {"counted_to_model_flops", number(row.counted_to_model_flops)},
-          {"counted_to_model_flops_reason", or_null(counted_flops_reason(row))},
-          {"optimised", row.optimised},
-          {"counters", counters_json(row.counters)}};
-}
-
 Json scaling_json(const Scaling& scaling) {
   Json counts = Json::array(), rows = Json::array();
   for (const ScalingCount& count : scaling.counts) {
@@ -132,6 +97,9 @@ Json workload_json(const Workload& work) {
   for (const auto& [name, text] : work.shape) {
     const Json value = Json::parse(text, nullptr, false);
     shape[name] = value.is_number_unsigned() ? value : Json(text);
+  }
+  if (work.layers > 0) {
+    return {{"name", work.name}, {"layers", work.layers}, {"shape", shape}};
   }
   return {{"name", work.name},
           {"documents", work.documents},
@@ -222,6 +190,41 @@ Json ladder_json(const std::vector<LadderRung>& ladder) {
   return out;
 }
 
+Json row_json(const Profile& profile, const Row& row) {
+  return {{"op", row.op},
+          {"variant", row.variant},
+          {"shape", object_of(row.shape)},
+          {"threads", row.threads},
+          {"calls", row.calls},
+          {"time_ns", row.time_ns ? time_json(*row.time_ns) : Json(nullptr)},
+          {"repeated", row.repeated ? repeated_json(*row.repeated) : Json(nullptr)},
+          {"reason", or_null(row.reason)},
+          {"model",
+           {{"flops", number(row.model.flops)},
+            {"comparisons", number(row.model.comparisons)},
+            {"bytes", number(row.model.bytes)},
+            {"cost_units", number(row.model.cost_units)}}},
+          {"gflops", number(row.gflops)},
+          {"gflops_reason", or_null(gflops_reason(row))},
+          {"peak_fraction", number(row.peak_fraction)},
+          {"peak_fraction_ci95", {number(row.peak_fraction_low), number(row.peak_fraction_high)}},
+          {"peak_fraction_reason", or_null(peak_fraction_reason(profile, row))},
+          {"intensity", number(row.intensity)},
+          {"bound", or_null(row.bound)},
+          {"bandwidth_level", or_null(row.bandwidth_level)},
+          {"roofline_ns", number(row.roofline_ns)},
+          {"roofline_fraction", number(row.roofline_fraction)},
+          {"pass", or_null(row.pass)},
+          {"forward_share", number(row.forward_share)},
+          {"max_rel_error", number(row.max_rel_error)},
+          {"max_rel_error_reason", or_null(error_reason(row))},
+          {"checked_documents", row.checked_documents},
+          {"counted_to_model_flops", number(row.counted_to_model_flops)},
+          {"counted_to_model_flops_reason", or_null(counted_flops_reason(row))},
+          {"optimised", row.optimised},
+          {"counters", counters_json(row.counters)}};
+}
+
 Json counters_json(const std::vector<EventCount>& counters) {
   Json out = Json::object();
   for (const EventCount& count : counters) out[count.name] = counter_json(count);
@@ -245,31 +248,29 @@ std::string profile_json(const Profile& profile) {
                       {"time_ns", number(pass.time_ns)},
                       {"variants", object_of(pass.variants)}});
   }
-  const Json out = {
-      {"schema", "hwprof.profile/1"},
-      {"hwprof", {{"version", profile.version}}},
-      {"command", profile.command},
-      {"started_utc", profile.started_utc},
-      {"elapsed_s", number(profile.elapsed_s)},
-      {"partial", profile.partial},
-      {"machine", machine_json(profile.machine)},
-      {"pin",
-       {{"requested", profile.pin.requested},
-        {"actual", profile.pin.actual},
-        {"migrations", profile.pin.migrations},
-        {"involuntary_switches_per_s", number(profile.pin.involuntary_switches_per_s)}}},
-      {"threads", profile.threads},
-      {"simd_target", or_null(profile.simd_target)},
-      {"workload", workload_json(profile.workload)},
-      {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
-      {"peak_reason", or_null(profile.peak_reason)},
-      {"blas", blas_json(profile.blas)},
-      {"rows", rows},
-      {"passes", passes},
-      {"complexity", complexity_json(profile.complexity)},
-      {"regions", regions_json(profile.regions)},
-      {"scaling", profile.scaling ? scaling_json(*profile.scaling) : Json(nullptr)},
-      {"warnings", warnings_json(profile.warnings)}};
+  Json out = {{"schema", "hwprof.profile/1"},
+              {"hwprof", {{"version", profile.version}}},
+              {"command", profile.command},
+              {"started_utc", profile.started_utc},
+              {"elapsed_s", number(profile.elapsed_s)},
+              {"partial", profile.partial},
+              {"machine", machine_json(profile.machine)},
+              {"pin",
+               {{"requested", profile.pin.requested},
+                {"actual", profile.pin.actual},
+                {"migrations", profile.pin.migrations},
+                {"involuntary_switches_per_s", number(profile.pin.involuntary_switches_per_s)}}},
+              {"threads", profile.threads},
+              {"simd_target", or_null(profile.simd_target)},
+              {"workload", workload_json(profile.workload)},
+              {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
+              {"peak_reason", or_null(profile.peak_reason)},
+              {"blas", blas_json(profile.blas)},
+              {"rows", rows},
+              {"passes", passes},
+              {"complexity", complexity_json(profile.complexity)},
+              {"warnings", warnings_json(profile.warnings)}};
+  if (profile.layers) add_layers_json(profile, *profile.layers, out);
   return json_text(out);
 }
 

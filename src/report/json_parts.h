@@ -42,6 +42,8 @@ Json object_of(const Pairs& pairs) {
   return out;
 }
 
+Json row_json(const Profile& profile, const Row& row);
+void add_layers_json(const Profile& profile, const Layers& layers, Json& out);
 Json peak_json(const Peak& peak);
 Json time_json(const TimeNs& time);
 Json machine_json(const Machine& machine);

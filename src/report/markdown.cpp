@@ -72,7 +72,9 @@ std::string profile_markdown(const Profile& profile) {
                      markdown_escaped(command_line(profile)));
   out += markdown_list(machine_fields(profile)) + markdown_list(workload_fields(profile));
   out += markdown_table(operations_table(profile)) + markdown_table(repeats_table(profile)) +
-         markdown_table(counters_table(profile)) + markdown_table(passes_table(profile)) +
+         markdown_table(counters_table(profile));
+  for (const Table& table : layers_tables(profile)) out += markdown_table(table);
+  out += markdown_table(passes_table(profile)) +
          (profile.scaling ? markdown_table(scaling_table(*profile.scaling)) : "") +
          markdown_table(complexity_table(profile.complexity)) +
          markdown_table(regions_table(profile.regions)) +

@@ -137,9 +137,11 @@ Table operations_table(const Profile& profile) {
         "neighbouring slices, not GFLOP/s over the peak above.");
   }
   if (!checked.empty()) {
+    const std::string over = profile.layers
+                                 ? "of the whole result, over its largest number"
+                                 : fmt::format("over {} documents", fmt::join(checked, " or "));
     table.notes.push_back(
-        fmt::format("max rel. error: against the reference in double precision, over {} documents.",
-                    fmt::join(checked, " or ")));
+        fmt::format("max rel. error: against the reference in double precision, {}.", over));
   }
   append(table.notes, reasons.sentences());
   return table;

@@ -29,6 +29,7 @@ std::string profile_text(const Profile& profile, const TextStyle& style) {
   page.table(operations_table(profile));
   page.table(repeats_table(profile));
   page.table(counters_table(profile));
+  for (const Table& table : layers_tables(profile)) page.table(table);
   page.table(passes_table(profile));
   if (profile.scaling) page.table(scaling_table(*profile.scaling));
   page.table(complexity_table(profile.complexity));

@@ -1,0 +1,11 @@
+// `hwprof workloads`: what can be profiled, and a network of layers as a file.
+#pragma once
+
+#include "counters/result.h"
+#include "src/commands/inspect_options.h"
+
+namespace hwprof {
+
+Result<int> run_workloads(const WorkloadsOptions& options);
+
+}  // namespace hwprof
