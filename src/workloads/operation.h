@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,12 +28,14 @@ struct SizeParameter {
   bool of_input = false;  // follows from what the operation reads
 };
 
+struct OperationBuild;  // operation_build.h
+
 struct OperationKind {
   std::string_view name;       // "conv2d"
   std::string_view type_name;  // "Convolution2DFunction": as Chainer's TimerHook has it
   std::span<const SizeParameter> sizes;
-  std::size_t inputs = 1;                       // tensors that it reads; add: 2
   std::vector<std::string_view> (*variants)();  // of the registry, the reference first
+  void (*build)(OperationBuild& build);
 };
 
 std::span<const OperationKind> operation_kinds();
@@ -40,15 +43,25 @@ const OperationKind* find_operation(std::string_view name);
 
 struct OperationSpec {
   std::string op, variant;
-  Sizes sizes;             // those that are missing have their standard
+  Sizes sizes = {};        // those that are missing have their standard
   std::uint64_t seed = 0;  // of the weights, and of an input of its own
+  // conv2d-bn-relu: of its normalisation, where that was a layer of its own; else `seed`. The same
+  // seeds give the same weights as conv2d and batchnorm apart have.
+  std::optional<std::uint64_t> normalisation_seed = {};
 };
+
+// The size of that name; one that is not there is a bug.
+std::uint64_t size_of(const Sizes& sizes, std::string_view name);
+
+// Tensors that it reads: 2 of add, and of conv2d-bn-relu with add=1; else 1.
+std::size_t input_count(std::string_view op, const Sizes& sizes);
 
 // All sizes of `spec` in the order of its kind. Fault::kUsage names an unknown operation, variant
 // or size, one out of range, or sizes that do not fit together.
 Result<Sizes> complete_sizes(const OperationSpec& spec);
 
-// Bytes of inputs, weights (packed, too), outputs and scratch. Pure; nothing is allocated.
+// Bytes of an input of its own, weights (packed, too), outputs and scratch. Pure; nothing is
+// allocated. `spec` has passed complete_sizes(). create() refuses more than the machine has.
 double bytes_needed(const OperationSpec& spec);
 
 class Operation {
