@@ -30,6 +30,11 @@ TEST(Runner, CountsEveryCallThatItTimes) {
   EXPECT_EQ(measured.calls + 2, calls) << "all calls but the two that warm up are timed";
   EXPECT_GE(measured.call_ns.size(), 6U);
   EXPECT_EQ(measured.peak_ratio.size(), measured.call_ns.size());
+  EXPECT_EQ(measured.conditions.size(), measured.call_ns.size());
+  for (std::size_t i = 0; i < measured.conditions.size(); ++i) {
+    EXPECT_EQ(measured.conditions[i].peak_gflops,
+              (result.peak_gflops[i] + result.peak_gflops[i + 1]) / 2);
+  }
   EXPECT_EQ(result.peak_gflops.size(), measured.call_ns.size() + 1) << "a peak on either side";
   EXPECT_LE(measured.min_ns, *std::min_element(measured.call_ns.begin(), measured.call_ns.end()));
   EXPECT_FALSE(result.interrupted);

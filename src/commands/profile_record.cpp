@@ -20,6 +20,16 @@ report::TimeNs summarise(const Measurement& measured) {
     time.ci95_low = interval.low;
     time.ci95_high = interval.high;
   }
+  for (std::size_t i = 0; i < measured.call_ns.size(); ++i) {
+    report::Slice& slice = time.slices.emplace_back();
+    slice.ns = measured.call_ns[i];
+    if (i >= measured.conditions.size()) continue;  // timed by somebody who does not watch them
+    const SliceConditions& during = measured.conditions[i];
+    slice.peak_gflops = during.peak_gflops;
+    slice.migrated = during.migrated;
+    slice.involuntary_switches = during.involuntary_switches;
+    slice.page_faults = during.page_faults;
+  }
   return time;
 }
 

@@ -36,10 +36,21 @@ SlicePlan plan_slice(double call_ns, double slice_s) {
   return plan;
 }
 
-long involuntary_switches() {
+rusage usage_of(int who) {
   rusage usage{};
-  ::getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nivcsw;
+  ::getrusage(who, &usage);
+  return usage;
+}
+
+long involuntary_switches() { return usage_of(RUSAGE_THREAD).ru_nivcsw; }
+
+SliceConditions conditions_between(const rusage& before, const rusage& after, bool migrated) {
+  const auto grown = [](long from, long to) { return static_cast<std::uint64_t>(to - from); };
+  return {.peak_gflops = 0,
+          .migrated = migrated,
+          .involuntary_switches = grown(before.ru_nivcsw, after.ru_nivcsw),
+          .page_faults =
+              grown(before.ru_minflt, after.ru_minflt) + grown(before.ru_majflt, after.ru_majflt)};
 }
 
 class InterleavedRun {
@@ -61,8 +72,9 @@ class InterleavedRun {
       if (next == work_.size()) break;
       const double call_ns = run_slice(next);
       const double peak_after = measure_peak();
+      const double peak = (peak_before + peak_after) / 2;
+      result_.work[next].conditions.back().peak_gflops = peak;
       if (work_[next].flops > 0) {
-        const double peak = (peak_before + peak_after) / 2;
         result_.work[next].peak_ratio.push_back(work_[next].flops / call_ns / peak);
       }
       peak_before = peak_after;
@@ -131,6 +143,7 @@ class InterleavedRun {
     const std::size_t pass = counted_ ? measured.call_ns.size() % counting_->passes() : 0;
     std::vector<double> chunk_ns(plan.chunks);
     const unsigned cpu = current_cpu();
+    const rusage usage = usage_of(RUSAGE_SELF);
     const bool counting = counted_ && counting_->start(pass).has_value();
     const auto begin = Clock::now();
     auto before = begin;
@@ -145,7 +158,9 @@ class InterleavedRun {
     const auto calls = plan.calls_per_chunk * plan.chunks;
     // A window that cannot be read back adds nothing to the tally: the event then has no value.
     if (counting) (void)counting_->stop(pass, measured.tally, static_cast<double>(calls));
-    if (current_cpu() != cpu) ++measured.migrations;
+    const bool migrated = current_cpu() != cpu;
+    measured.migrations += migrated ? 1 : 0;
+    measured.conditions.push_back(conditions_between(usage, usage_of(RUSAGE_SELF), migrated));
 
     const double fastest = *std::min_element(chunk_ns.begin(), chunk_ns.end());
     measured.min_ns = measured.calls == 0 ? fastest : std::min(measured.min_ns, fastest);

@@ -35,14 +35,23 @@ struct RunnerOptions {
 // No order statistic brackets the median with 95 % below six samples: 2 (1/2)^5 > 0.05.
 inline constexpr std::size_t kMinSamplesForInterval = 6;
 
+// What else happened in a slice.
+struct SliceConditions {
+  double peak_gflops = 0;  // mean of the peaks around it
+  bool migrated = false;   // the caller was on another CPU after it than before
+  // Of the whole process: a thread of the team that waits delays the others.
+  std::uint64_t involuntary_switches = 0, page_faults = 0;
+};
+
 struct Measurement {
   std::vector<double> call_ns;     // one a slice: the median over its chunks, a call
   std::vector<double> peak_ratio;  // one a slice: GFLOP/s over the mean of the peaks around it
-  double min_ns = 0;               // fastest chunk, a call
-  double total_ns = 0;             // of all timed calls
-  std::uint64_t calls = 0;         // timed
-  std::uint64_t migrations = 0;    // slices after which the caller was on another CPU than before
-  Tally tally;                     // counts of the same calls
+  std::vector<SliceConditions> conditions;  // one a slice
+  double min_ns = 0;                        // fastest chunk, a call
+  double total_ns = 0;                      // of all timed calls
+  std::uint64_t calls = 0;                  // timed
+  std::uint64_t migrations = 0;  // slices after which the caller was on another CPU than before
+  Tally tally;                   // counts of the same calls
 };
 
 struct RunResult {

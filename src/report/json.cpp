@@ -39,24 +39,13 @@ Json blas_json(const Blas& blas) {
           {"fix", or_null(blas.fix)}};
 }
 
-constexpr const char* kNoInterval = "fewer than six slices: none brackets the median with 95 %";
-
 Json row_json(const Profile& profile, const Row& row) {
-  Json time = nullptr;
-  if (row.time_ns) {
-    time = {{"median", number(row.time_ns->median)},
-            {"ci95", {number(row.time_ns->ci95_low), number(row.time_ns->ci95_high)}},
-            {"ci95_reason", row.time_ns->ci95_low ? Json(nullptr) : Json(kNoInterval)},
-            {"min", number(row.time_ns->min)},
-            {"mean", number(row.time_ns->mean)},
-            {"samples", row.time_ns->samples}};
-  }
   return {{"op", row.op},
           {"variant", row.variant},
           {"shape", object_of(row.shape)},
           {"threads", row.threads},
           {"calls", row.calls},
-          {"time_ns", time},
+          {"time_ns", row.time_ns ? time_json(*row.time_ns) : Json(nullptr)},
           {"reason", or_null(row.reason)},
           {"model",
            {{"flops", number(row.model.flops)},
@@ -123,6 +112,29 @@ Json workload_json(const Workload& work) {
 }
 
 }  // namespace
+
+// The slices by columns: `slices` are the times, the others what happened in each.
+Json time_json(const TimeNs& time) {
+  constexpr const char* kNoInterval = "fewer than six slices: none brackets the median with 95 %";
+  const auto column = [&time](auto Slice::*member) {
+    Json values = Json::array();
+    for (const Slice& slice : time.slices) values.push_back(or_null(slice.*member));
+    return values;
+  };
+  Json slices = Json::array();
+  for (const Slice& slice : time.slices) slices.push_back(number(slice.ns));
+  return {{"median", number(time.median)},
+          {"ci95", {number(time.ci95_low), number(time.ci95_high)}},
+          {"ci95_reason", time.ci95_low ? Json(nullptr) : Json(kNoInterval)},
+          {"min", number(time.min)},
+          {"mean", number(time.mean)},
+          {"samples", time.samples},
+          {"slices", slices},
+          {"slice_peak_gflops", column(&Slice::peak_gflops)},
+          {"slice_migrated", column(&Slice::migrated)},
+          {"slice_involuntary_switches", column(&Slice::involuntary_switches)},
+          {"slice_page_faults", column(&Slice::page_faults)}};
+}
 
 Json machine_json(const Machine& machine) {
   Json devices = Json::array();

@@ -43,6 +43,7 @@ Json object_of(const Pairs& pairs) {
 }
 
 Json peak_json(const Peak& peak);
+Json time_json(const TimeNs& time);
 Json machine_json(const Machine& machine);
 Json ladder_json(const std::vector<LadderRung>& ladder);
 Json counters_json(const std::vector<EventCount>& counters);

@@ -66,11 +66,20 @@ struct Blas {
   std::string why, fix;
 };
 
+// One measured slice, and what else happened in it; absent where nobody looked.
+struct Slice {
+  double ns = 0;                      // of one call
+  std::optional<double> peak_gflops;  // FMA peak beside it: mean of the slices before and after
+  std::optional<bool> migrated;       // the calling thread ended it on another CPU
+  std::optional<std::uint64_t> involuntary_switches, page_faults;  // of the whole process
+};
+
 struct TimeNs {
   double median = 0, min = 0, mean = 0;
   // Bootstrap, of the median; absent below six samples, where none has 95 %.
   std::optional<double> ci95_low, ci95_high;
-  int samples = 0;  // slices
+  int samples = 0;            // slices
+  std::vector<Slice> slices;  // in the order of measuring
 };
 
 struct Model {
