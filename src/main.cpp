@@ -17,6 +17,7 @@
 #include "src/commands/peak.h"
 #include "src/commands/profile.h"
 #include "src/commands/run.h"
+#include "src/commands/sweep.h"
 #include "src/report/output.h"
 
 namespace {
@@ -36,6 +37,8 @@ constexpr hwprof::cli::Command kCommands[] = {
      [](CLI::App& app) { return hwprof::cli::declare_run(app, hwprof::run_run); }, true},
     {"attach", "The same for a process that already runs.",
      [](CLI::App& app) { return hwprof::cli::declare_attach(app, hwprof::run_attach); }},
+    {"sweep", "Measure an operation over sizes: does the time agree with the complexity analysis?",
+     [](CLI::App& app) { return hwprof::cli::declare_sweep(app, hwprof::run_sweep); }},
     {"events", "List what can be counted here, or explain events for any CPU.",
      [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
     {"doctor", "Say what stands between this machine and good numbers.",

@@ -59,8 +59,8 @@ TEST(ScalingLaw, AQuadraticTimeDoesNotAgreeWithALinearModel) {
 }
 
 TEST(ScalingLaw, ATimeOfNLogNDoesNotAgreeWithALinearModel) {
-  const auto law = scaling_law(
-      measured([](double x) { return x * std::log(x); }, linear, 2048, 0.002), kTime);
+  const auto law =
+      scaling_law(measured([](double x) { return x * std::log(x); }, linear, 2048, 0.002), kTime);
   EXPECT_EQ(law.agrees, false) << law.text;
 }
 
@@ -98,8 +98,8 @@ TEST(ScalingLaw, ACacheThatIsLeftAtTheEndIsNamed) {
   const auto dear = [](double x) { return x > 1310 ? 9 * x * std::sqrt(x / 1310) : 3 * x; };
   const auto law = scaling_law(measured(dear, linear, 4096), with_caches());
   EXPECT_EQ(law.agrees, false) << law.text;
-  EXPECT_THAT(law.causes, ElementsAre(AllOf(StartsWith("a cache that is left"),
-                                            HasSubstr("n=2048"), HasSubstr("fit L2"))));
+  EXPECT_THAT(law.causes, ElementsAre(AllOf(StartsWith("a cache that is left"), HasSubstr("n=2048"),
+                                            HasSubstr("fit L2"))));
 }
 
 // A quadratic time makes every unit dearer than the one before: also where a level is left.
@@ -131,8 +131,7 @@ TEST(ScalingLaw, ASuddenChangeOfPriceIsAnotherKernelOfALibrary) {
 }
 
 TEST(ScalingLaw, NoiseIsNotJudged) {
-  const auto law =
-      scaling_law(measured([](double x) { return 3 * x; }, linear, 256, 1.5), kTime);
+  const auto law = scaling_law(measured([](double x) { return 3 * x; }, linear, 256, 1.5), kTime);
   EXPECT_EQ(law.agrees, std::nullopt) << law.text;
   EXPECT_THAT(law.text, HasSubstr("noisy"));
 }

@@ -68,8 +68,8 @@ std::vector<std::size_t> dear_crossings(std::span<const double> sizes, const Cou
 std::optional<std::string> fixed_cost_text(std::span<const LawPoint> points, const Course& course,
                                            std::size_t end, const std::string& size) {
   if (end < kLeastForFit) return std::nullopt;
-  const FixedCost fit = fit_fixed_cost(std::span(course.models).first(end),
-                                       std::span(course.times_ns).first(end));
+  const FixedCost fit =
+      fit_fixed_cost(std::span(course.models).first(end), std::span(course.times_ns).first(end));
   if (!(fit.fixed > 0 && fit.rate > 0 && fit.worst <= kFits)) return std::nullopt;
   const double share = fit.fixed / course.times_ns.front();
   if (share < kLeastShare) return std::nullopt;
@@ -95,8 +95,8 @@ std::optional<std::string> other_kernel_text(std::span<const LawPoint> points, c
   return fmt::format(
       "another kernel: between {0}={1} and {0}={2}, and nowhere else, a unit of work becomes "
       "{3:.2g} times {4} at once, as where a library chooses by size",
-      size, points[*jump - 1].size, points[*jump].size, std::max(before, after) / std::min(before, after),
-      after < before ? "cheaper" : "dearer");
+      size, points[*jump - 1].size, points[*jump].size,
+      std::max(before, after) / std::min(before, after), after < before ? "cheaper" : "dearer");
 }
 
 }  // namespace

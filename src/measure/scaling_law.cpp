@@ -82,10 +82,11 @@ bool wide_enough(std::span<const LawPoint> points) {
 
 // "time grows as n^1.02 (0.99 to 1.04), the model as n^1.00, for n=64 to 2048"
 std::string comparison(const ScalingLaw& law) {
-  return fmt::format("{0} grows as {1}^{2:.2f} ({3:.2f} to {4:.2f}), the model as {1}^{5:.2f}, for "
-                     "{1}={6} to {7}",
-                     law.quantity == "flop" ? "FLOP" : law.quantity, law.size, *law.exponent,
-                     *law.low, *law.high, *law.model_exponent, law.from, law.to);
+  return fmt::format(
+      "{0} grows as {1}^{2:.2f} ({3:.2f} to {4:.2f}), the model as {1}^{5:.2f}, for "
+      "{1}={6} to {7}",
+      law.quantity == "flop" ? "FLOP" : law.quantity, law.size, *law.exponent, *law.low, *law.high,
+      *law.model_exponent, law.from, law.to);
 }
 
 // The larger half of the sizes: where the law has to hold first.
@@ -94,8 +95,7 @@ ScalingLaw refused(std::span<const LawPoint> points, const LawSubject& subject) 
   std::span<const LawPoint> upper = points.last(last);
   if (!wide_enough(upper)) upper = points;
   ScalingLaw law = fitted(upper, subject);
-  const Interval noise =
-      bootstrap_exponent(sizes_of(upper), samples_of(upper), Resample::kSamples);
+  const Interval noise = bootstrap_exponent(sizes_of(upper), samples_of(upper), Resample::kSamples);
   if (half_width(noise) > kExponentTolerance) {
     law.text = fmt::format("not judged: {}; the measurement is too noisy for an exponent within {}",
                            comparison(law), kExponentTolerance);
@@ -114,10 +114,9 @@ ScalingLaw scaling_law(std::span<const LawPoint> points, const LawSubject& subje
   if (!wide_enough(points)) {
     ScalingLaw law = named(subject);
     law.points = points.size();
-    law.reason = fmt::format("{} sizes up to {} times the smallest: an exponent needs {} and {}",
-                             points.size(),
-                             points.empty() ? 1 : points.back().size / points.front().size,
-                             kLeastPoints, kLeastSpread);
+    law.reason = fmt::format(
+        "{} sizes up to {} times the smallest: an exponent needs {} and {}", points.size(),
+        points.empty() ? 1 : points.back().size / points.front().size, kLeastPoints, kLeastSpread);
     law.text = "not judged: " + law.reason;
     return law;
   }

@@ -1,35 +1,20 @@
-// One line a row (RFC 4180, but lines end in a plain newline, as Unix tools expect), so that runs
-// of many machines can be put one below the other: what identifies the run stands in every line.
-// Full precision; an empty cell is an absent number, its reason stands in the reason columns.
+// One line a row, so that runs of many machines can be put one below the other: what identifies the
+// run stands in every line. Full precision; an empty cell is an absent number, its reason stands in
+// the reason columns.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <cmath>
 #include <map>
 
 #include "src/report/content.h"
-#include "src/report/printable.h"
+#include "src/report/csv_parts.h"
 #include "src/report/writers.h"
 
 namespace hwprof::report {
 namespace {
 
-std::string quoted(const std::string& text) {
-  const std::string visible = printable(text);
-  if (visible.find_first_of(",\"\r\n") == std::string::npos) return visible;
-  std::string out = "\"";
-  for (const char c : visible) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-std::string number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
-}
-
-using Cells = std::vector<std::pair<std::string, std::string>>;  // header -> cell
+using csv::Cells;
+using csv::line_of;
+using csv::number;
 
 Cells run_cells(const Profile& profile) {
   const Blas& blas = profile.blas;
@@ -99,32 +84,26 @@ Cells counter_cells(const std::string& name, const std::string& unit, const Even
           {name + "_implausible", count ? count->implausible : ""}};
 }
 
-std::string line_of(const Cells& cells, bool header) {
-  std::vector<std::string> fields;
-  for (const auto& [name, value] : cells) fields.push_back(quoted(header ? name : value));
-  return fmt::format("{}\n", fmt::join(fields, ","));
-}
-
 }  // namespace
 
-std::string profile_csv(const Profile& profile) {
-  const std::vector<std::string> events = event_names(profile.rows);
+Cells profile_cells(const Profile& profile, const Row& row) {
   std::map<std::string, std::string> units;
-  for (const Row& row : profile.rows) {
-    for (const EventCount& count : row.counters) units.emplace(count.name, count.unit);
+  for (const Row& any : profile.rows) {
+    for (const EventCount& count : any.counters) units.emplace(count.name, count.unit);
   }
-  const auto cells_of = [&](const Row& row) {
-    Cells cells = run_cells(profile);
-    for (auto& cell : row_cells(profile, row)) cells.push_back(std::move(cell));
-    for (const std::string& event : events) {
-      for (auto& cell : counter_cells(event, units[event], find_count(row, event))) {
-        cells.push_back(std::move(cell));
-      }
+  Cells cells = run_cells(profile);
+  for (auto& cell : row_cells(profile, row)) cells.push_back(std::move(cell));
+  for (const std::string& event : event_names(profile.rows)) {
+    for (auto& cell : counter_cells(event, units[event], find_count(row, event))) {
+      cells.push_back(std::move(cell));
     }
-    return cells;
-  };
-  std::string out = line_of(cells_of({}), true);
-  for (const Row& row : profile.rows) out += line_of(cells_of(row), false);
+  }
+  return cells;
+}
+
+std::string profile_csv(const Profile& profile) {
+  std::string out = line_of(profile_cells(profile, {}), true);
+  for (const Row& row : profile.rows) out += line_of(profile_cells(profile, row), false);
   return out;
 }
 

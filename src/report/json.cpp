@@ -39,6 +39,8 @@ Json blas_json(const Blas& blas) {
           {"fix", or_null(blas.fix)}};
 }
 
+}  // namespace
+
 Json row_json(const Profile& profile, const Row& row) {
   return {{"op", row.op},
           {"variant", row.variant},
@@ -72,6 +74,8 @@ Json row_json(const Profile& profile, const Row& row) {
           {"optimised", row.optimised},
           {"counters", counters_json(row.counters)}};
 }
+
+namespace {
 
 Json complexity_json(const Complexity& complexity) {
   Json rows = Json::array();
@@ -169,6 +173,13 @@ Json machine_json(const Machine& machine) {
           {"caches", caches}};
 }
 
+Json pin_json(const Pin& pin) {
+  return {{"requested", pin.requested},
+          {"actual", pin.actual},
+          {"migrations", pin.migrations},
+          {"involuntary_switches_per_s", number(pin.involuntary_switches_per_s)}};
+}
+
 Json ladder_json(const std::vector<LadderRung>& ladder) {
   Json out = Json::array();
   for (const LadderRung& rung : ladder) {
@@ -208,29 +219,24 @@ std::string profile_json(const Profile& profile) {
                       {"time_ns", number(pass.time_ns)},
                       {"variants", object_of(pass.variants)}});
   }
-  const Json out = {
-      {"schema", "hwprof.profile/1"},
-      {"hwprof", {{"version", profile.version}}},
-      {"command", profile.command},
-      {"started_utc", profile.started_utc},
-      {"elapsed_s", number(profile.elapsed_s)},
-      {"partial", profile.partial},
-      {"machine", machine_json(profile.machine)},
-      {"pin",
-       {{"requested", profile.pin.requested},
-        {"actual", profile.pin.actual},
-        {"migrations", profile.pin.migrations},
-        {"involuntary_switches_per_s", number(profile.pin.involuntary_switches_per_s)}}},
-      {"threads", profile.threads},
-      {"simd_target", or_null(profile.simd_target)},
-      {"workload", workload_json(profile.workload)},
-      {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
-      {"peak_reason", or_null(profile.peak_reason)},
-      {"blas", blas_json(profile.blas)},
-      {"rows", rows},
-      {"passes", passes},
-      {"complexity", complexity_json(profile.complexity)},
-      {"warnings", warnings_json(profile.warnings)}};
+  const Json out = {{"schema", "hwprof.profile/1"},
+                    {"hwprof", {{"version", profile.version}}},
+                    {"command", profile.command},
+                    {"started_utc", profile.started_utc},
+                    {"elapsed_s", number(profile.elapsed_s)},
+                    {"partial", profile.partial},
+                    {"machine", machine_json(profile.machine)},
+                    {"pin", pin_json(profile.pin)},
+                    {"threads", profile.threads},
+                    {"simd_target", or_null(profile.simd_target)},
+                    {"workload", workload_json(profile.workload)},
+                    {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
+                    {"peak_reason", or_null(profile.peak_reason)},
+                    {"blas", blas_json(profile.blas)},
+                    {"rows", rows},
+                    {"passes", passes},
+                    {"complexity", complexity_json(profile.complexity)},
+                    {"warnings", warnings_json(profile.warnings)}};
   return json_text(out);
 }
 

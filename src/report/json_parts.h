@@ -44,6 +44,8 @@ Json object_of(const Pairs& pairs) {
 
 Json peak_json(const Peak& peak);
 Json time_json(const TimeNs& time);
+Json pin_json(const Pin& pin);
+Json row_json(const Profile& profile, const Row& row);
 Json machine_json(const Machine& machine);
 Json ladder_json(const std::vector<LadderRung>& ladder);
 Json counters_json(const std::vector<EventCount>& counters);

@@ -41,6 +41,7 @@ struct SweepPoint {
   // The model in units of time: cost units by the median time of a unit where the law agrees, else
   // over all points. Absent: nothing was measured.
   std::optional<double> model_ns;
+  std::optional<double> time_to_model;  // median time over that
 };
 
 struct Sweep {
@@ -52,6 +53,7 @@ struct Sweep {
   std::vector<SweptSize> swept;                             // one or two
   std::vector<SweepPoint> points;
   std::vector<ScalingLaw> laws;
+  double tolerance = 0;        // by which an interval may miss the model's exponent
   std::optional<bool> agrees;  // all of time, size by size; absent: not judged
   std::string text;            // the verdict in words
 };
