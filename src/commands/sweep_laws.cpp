@@ -17,6 +17,9 @@ using report::Row;
 using report::ScalingLaw;
 using report::Sweep;
 
+// What costs nothing by the model (reshape) grows with no power.
+bool has_law(const Row& row) { return row.time_ns && row.model.cost_units > 0; }
+
 std::vector<double> slices_ns(const Row& row) {
   std::vector<double> samples;
   for (const report::Slice& slice : row.time_ns->slices) samples.push_back(slice.ns);
@@ -51,7 +54,7 @@ ScalingLaw time_law(const Sweep& sweep, std::size_t size) {
   std::vector<LawPoint> points;
   for (const std::size_t i : line_along(sweep, size)) {
     const Row& row = sweep.run.rows[i];
-    if (!row.time_ns) continue;
+    if (!has_law(row)) continue;
     points.push_back({sweep.points[i].at[size], row.model.cost_units, slices_ns(row),
                       sweep.points[i].working_set_bytes});
   }
@@ -104,7 +107,7 @@ std::optional<double> unit_ns(const Sweep& sweep) {
   std::vector<double> agreeing, all;
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     const Row& row = sweep.run.rows[i];
-    if (!row.time_ns) continue;
+    if (!has_law(row)) continue;
     all.push_back(row.time_ns->median / row.model.cost_units);
     bool inside = sweep.agrees.value_or(false);
     for (std::size_t size = 0; size < sweep.swept.size(); ++size)
