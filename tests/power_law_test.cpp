@@ -64,6 +64,13 @@ TEST(PowerLaw, IntervalsCoverTheTrueExponent) {
   EXPECT_GE(covered, 90);
 }
 
+TEST(PowerLaw, TheFarthestPointSaysHowStraightTheLineIs) {
+  std::vector<double> values = powers(1);
+  EXPECT_NEAR(distance_from_power(kSizes, values, 1), 0, 1e-12);
+  values[2] *= 1.25;
+  EXPECT_NEAR(distance_from_power(kSizes, values, 1), 0.25, 1e-12);
+}
+
 TEST(PowerLaw, JointExponentsOfAProductOfPowers) {
   std::vector<double> a, b, y;
   for (const double i : {1.0, 2.0, 4.0, 8.0}) {

@@ -130,6 +130,21 @@ TEST(ScalingLaw, ASuddenChangeOfPriceIsAnotherKernelOfALibrary) {
       << "our own kernels choose nothing";
 }
 
+// As measured: filters of 1 to 16 words, each within 6 % of the model.
+TEST(ScalingLaw, FewSizesCloseTogetherNeedNotHaveANarrowInterval) {
+  std::vector<LawPoint> points;
+  const std::pair<std::uint64_t, double> off[] = {{3, 0.95}, {5, 1.06}, {9, 0.95}, {16, 1.05}};
+  for (const auto& [k, factor] : off) {
+    const auto x = static_cast<double>(k);
+    points.push_back({k, x, std::vector<double>(9, 500 * x * factor), 100 * x});
+  }
+  const auto law = scaling_law(points, kTime);
+  EXPECT_EQ(law.agrees, true) << law.text;
+  EXPECT_GT(*law.high - *law.low, 2 * kExponentTolerance) << "else this tests nothing";
+  points[2].samples.assign(9, 500 * 9 * 1.3);
+  EXPECT_EQ(scaling_law(points, kTime).agrees, false);
+}
+
 TEST(ScalingLaw, NoiseIsNotJudged) {
   const auto law = scaling_law(measured([](double x) { return 3 * x; }, linear, 256, 1.5), kTime);
   EXPECT_EQ(law.agrees, std::nullopt) << law.text;

@@ -95,7 +95,7 @@ std::vector<ScalingLaw> laws_of_grid(const Sweep& sweep) {
   std::vector<GridPoint> points;
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     const Row& row = sweep.run.rows[i];
-    if (!row.time_ns) continue;
+    if (!has_law(row)) continue;
     points.push_back(
         {sweep.points[i].at[0], sweep.points[i].at[1], row.model.cost_units, slices_ns(row)});
   }

@@ -12,10 +12,10 @@ namespace hwprof {
 
 struct SweepPlan {
   std::string op, variant;
-  Sizes held;                                  // sizes that stay
-  std::vector<SweepRange> ranges;              // one or two
-  std::vector<std::vector<std::uint64_t>> at;  // sizes of each point, in the order of `ranges`
-  std::vector<OperationSpec> specs;            // of each point
+  Sizes held{};                                  // sizes that stay
+  std::vector<SweepRange> ranges{};              // one or two
+  std::vector<std::vector<std::uint64_t>> at{};  // sizes of each point, in the order of `ranges`
+  std::vector<OperationSpec> specs{};            // of each point
 };
 
 // Whole numbers from low to high, both included, each about the same multiple of the one before.

@@ -74,6 +74,18 @@ double power_exponent(std::span<const double> sizes, std::span<const double> val
   return median(std::move(slopes));
 }
 
+double distance_from_power(std::span<const double> sizes, std::span<const double> values,
+                           double exponent) {
+  std::vector<double> offsets;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    offsets.push_back(std::log(values[i]) - exponent * std::log(sizes[i]));
+  const double middle = median(offsets);
+  double farthest = 0;
+  for (const double offset : offsets)
+    farthest = std::max(farthest, std::abs(std::expm1(offset - middle)));
+  return farthest;
+}
+
 JointExponents joint_exponents(std::span<const double> first, std::span<const double> second,
                                std::span<const double> values) {
   const std::vector<double> a = logarithms(first), b = logarithms(second), y = logarithms(values);

@@ -14,6 +14,11 @@ namespace hwprof {
 // one. At least two sizes must differ, and all numbers be above 0.
 double power_exponent(std::span<const double> sizes, std::span<const double> values);
 
+// How far the farthest point is from the line of that slope through the middle of all, relative to
+// the line.
+double distance_from_power(std::span<const double> sizes, std::span<const double> values,
+                           double exponent);
+
 struct JointExponents {
   double first = 0, second = 0;
 };

@@ -47,8 +47,15 @@ bool holds_model(const ScalingLaw& law) {
          *law.model_exponent <= *law.high + kExponentTolerance;
 }
 
-bool on_one_line(const ScalingLaw& law) {
+bool narrow(const ScalingLaw& law) {
   return half_width({*law.low, *law.high}) <= kExponentTolerance;
+}
+
+// Where sizes are few or close together, the interval over points is wide although all of them lie
+// on the line.
+bool on_one_line(std::span<const LawPoint> points, const ScalingLaw& law) {
+  return narrow(law) || distance_from_power(sizes_of(points), medians_of(samples_of(points)),
+                                            *law.exponent) <= kOffLine;
 }
 
 ScalingLaw named(const LawSubject& subject) {
@@ -122,7 +129,7 @@ ScalingLaw scaling_law(std::span<const LawPoint> points, const LawSubject& subje
   }
   for (std::size_t skipped = 0; wide_enough(points.subspan(skipped)); ++skipped) {
     ScalingLaw law = fitted(points.subspan(skipped), subject);
-    if (!holds_model(law) || !on_one_line(law)) continue;
+    if (!holds_model(law) || !on_one_line(points.subspan(skipped), law)) continue;
     law.agrees = true;
     law.text = fmt::format("agrees: {}", comparison(law));
     if (skipped > 0 && subject.quantity == "time")
@@ -161,7 +168,7 @@ std::vector<ScalingLaw> joint_laws(std::span<const GridPoint> points, const std:
     law.from = static_cast<std::uint64_t>(*std::min_element(sizes.begin(), sizes.end()));
     law.to = static_cast<std::uint64_t>(*std::max_element(sizes.begin(), sizes.end()));
     law.points = points.size();
-    law.agrees = holds_model(law) && on_one_line(law);
+    law.agrees = holds_model(law) && narrow(law);
     law.text = fmt::format("{}: {}", *law.agrees ? "agrees" : "does not agree", comparison(law));
   };
   fill(laws[0], of_time.first, intervals.first, of_model.first, a);

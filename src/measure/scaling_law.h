@@ -25,22 +25,24 @@ struct LawPoint {
 // vectors that are not full and a cache that is a little slower make; yet n log n is told from n at
 // n = 1000 (0.14), and a wrong power, which is off by 1, always.
 inline constexpr double kExponentTolerance = 0.1;
+inline constexpr double kOffLine = 0.1;  // of a point of the line, relative
 inline constexpr std::size_t kLeastPoints = 4;
 inline constexpr double kLeastSpread = 3;  // largest over smallest size of an agreeing range
 
 // What the law is of: names for its sentences, and what its causes are looked for in.
 struct LawSubject {
   std::string quantity = "time";
-  std::string size;  // "n"
+  std::string size{};  // "n"
   std::string held{};
   bool needs_blas = false;
   std::vector<LevelBandwidth> levels{};  // fastest first; empty: no cache is known
 };
 
 // `points` by ascending size. Agrees where from some size on the interval, widened by the
-// tolerance, holds the model's exponent, and is no wider than the tolerance itself: else the points
-// lie on no line. A law that agrees tells what is different below its range, one that does not, why
-// in all of it; the causes of counts are not looked for.
+// tolerance, holds the model's exponent, and the points lie on a line: the interval is no wider
+// than the tolerance itself, or no point is further off than kOffLine. A law that agrees tells what
+// is different below its range, one that does not, why in all of it; the causes of counts are not
+// looked for.
 report::ScalingLaw scaling_law(std::span<const LawPoint> points, const LawSubject& subject);
 
 struct GridPoint {

@@ -101,8 +101,8 @@ Table laws_table(const Sweep& sweep) {
   append(table.notes, reasons.sentences());
   table.notes.push_back(fmt::format(
       "±: the longer side of the 95 % interval, over points and slices. The model is fitted over "
-      "the same sizes. A law agrees from the first size on from which the interval is no wider "
-      "than ±{0} and holds the model's exponent within {0}.",
+      "the same sizes. A law agrees from the first size on from which all points lie on a line and "
+      "the interval holds the model's exponent within {}.",
       sweep.tolerance));
   return table;
 }

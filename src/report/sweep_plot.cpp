@@ -49,7 +49,8 @@ std::string size_labels(const Sweep& sweep, const Axis& x) {
     const std::string label = fmt::format("{}", point.at[0]);
     const auto middle = static_cast<std::size_t>(kLabel + x.cell(static_cast<double>(point.at[0])));
     const std::size_t most = static_cast<std::size_t>(kLabel + x.cells) - label.size();
-    const std::size_t at = std::min(middle - std::min(middle, label.size() / 2), most);
+    const std::size_t centred = middle - label.size() / 2;
+    const std::size_t at = std::clamp(centred, static_cast<std::size_t>(kLabel), most);
     if (at < line.size() + (line.find_first_not_of(' ') == line.npos ? 0 : 2)) continue;
     line.resize(at, ' ');
     line += label;

@@ -127,8 +127,10 @@ class Exit(CliTest):
     def test_an_interrupt_leaves_a_partial_report(self):
         path = self.path("out.json")
         child = subprocess.Popen(
-            [harness.BINARY, "sweep", *N, "--time-budget", "60", "--format", "json", "-o", path],
-            stderr=subprocess.PIPE, env=environment())
+            [harness.BINARY, "sweep", *N, "--points", "60", "--time-budget", "60", "--format", "json",
+             "-o", path],
+            stderr=subprocess.PIPE, env=environment(),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
         time.sleep(4)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=60)
@@ -136,7 +138,7 @@ class Exit(CliTest):
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
         self.assertTrue(report["partial"])
-        self.assertEqual(len(report["points"]), 6)
+        self.assertEqual(len(report["points"]), 60)
 
 
 class BadInput(CliTest):
