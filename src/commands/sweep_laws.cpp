@@ -138,10 +138,10 @@ void judge_sweep(Sweep& sweep) {
   }
   sweep.agrees = verdict(sweep.laws);
   sweep.text = fmt::format("{}", fmt::join(texts, "; "));
-  for (std::size_t size = 0; size < sweep.swept.size(); ++size)
-    sweep.laws.push_back(flop_law(sweep, size));
   if (sweep.swept.size() > 1)
     for (ScalingLaw& law : laws_of_grid(sweep)) sweep.laws.push_back(std::move(law));
+  for (std::size_t size = 0; size < sweep.swept.size(); ++size)
+    sweep.laws.push_back(flop_law(sweep, size));
 
   const std::optional<double> unit = unit_ns(sweep);
   const std::vector<LevelBandwidth> levels = subject_of(sweep, 0, "time").levels;

@@ -51,11 +51,19 @@ bool narrow(const ScalingLaw& law) {
   return half_width({*law.low, *law.high}) <= kExponentTolerance;
 }
 
+// By the noise of the slices alone.
+bool settled(std::span<const LawPoint> points) {
+  return half_width(bootstrap_exponent(sizes_of(points), samples_of(points), Resample::kSamples)) <=
+         kExponentTolerance;
+}
+
 // Where sizes are few or close together, the interval over points is wide although all of them lie
 // on the line.
 bool on_one_line(std::span<const LawPoint> points, const ScalingLaw& law) {
-  return narrow(law) || distance_from_power(sizes_of(points), medians_of(samples_of(points)),
-                                            *law.exponent) <= kOffLine;
+  if (narrow(law)) return true;
+  const std::vector<double> medians = medians_of(samples_of(points));
+  return distance_from_power(sizes_of(points), medians, *law.exponent) <= kOffLine &&
+         settled(points);
 }
 
 ScalingLaw named(const LawSubject& subject) {
@@ -102,8 +110,7 @@ ScalingLaw refused(std::span<const LawPoint> points, const LawSubject& subject) 
   std::span<const LawPoint> upper = points.last(last);
   if (!wide_enough(upper)) upper = points;
   ScalingLaw law = fitted(upper, subject);
-  const Interval noise = bootstrap_exponent(sizes_of(upper), samples_of(upper), Resample::kSamples);
-  if (half_width(noise) > kExponentTolerance) {
+  if (!settled(upper)) {
     law.text = fmt::format("not judged: {}; the measurement is too noisy for an exponent within {}",
                            comparison(law), kExponentTolerance);
     return law;

@@ -47,9 +47,14 @@ Headline sweep_headline(const Sweep& sweep) {
   const char* verdict = !sweep.agrees   ? "not judged whether the time agrees"
                         : *sweep.agrees ? "the time agrees"
                                         : "the time does NOT agree";
-  return {fmt::format("{} {}: {} with the complexity analysis in {}", sweep.op, sweep.variant,
-                      verdict, swept_names(sweep)),
-          sweep.agrees.value_or(false)};
+  std::string text = fmt::format("{} {}: {} with the complexity analysis in {}", sweep.op,
+                                 sweep.variant, verdict, swept_names(sweep));
+  for (const ScalingLaw& law : sweep.laws) {
+    if (law.quantity != "time" || law.held == "joint" || !law.exponent) continue;
+    text += fmt::format("; {0}^{1:.2f}, by the model {0}^{2:.2f}, from {0}={3} on", law.size,
+                        *law.exponent, *law.model_exponent, law.from);
+  }
+  return {text, sweep.agrees.value_or(false)};
 }
 
 std::vector<Field> sweep_fields(const Sweep& sweep) {
@@ -65,8 +70,14 @@ std::vector<Field> sweep_fields(const Sweep& sweep) {
        fmt::format("{}: {}", fmt::join(ranges, ", "), counted(sweep.points.size(), "point"))}};
   if (sweep.needs_blas) {
     const std::vector<Field> blas = blas_fields(sweep.run.blas);
-    for (const Field& field : blas)
-      if (field.label == "Library" || field.label == "Path") fields.push_back(field);
+    // Without a ladder there is a verdict only where the library is a bad one by its name.
+    for (const Field& field : blas) {
+      const bool judged = sweep.run.blas.verdict != "inconclusive";
+      if (field.label == "Library" || field.label == "Path" ||
+          (judged && (field.label == "Verdict" || field.label == "Fix"))) {
+        fields.push_back(field);
+      }
+    }
   }
   return fields;
 }

@@ -67,9 +67,9 @@ class Contract(CliTest):
         self.assertEqual(len(report["points"]), 16)
         laws = [(law["quantity"], law["size"], law["held"]) for law in report["laws"]]
         self.assertEqual(laws, [("time", "l", "d_c=128"), ("time", "d_c", "l=64"),
-                                ("flop", "l", "d_c=128"), ("flop", "d_c", "l=64"),
-                                ("time", "l", "joint"), ("time", "d_c", "joint")])
-        joint = report["laws"][-1]
+                                ("time", "l", "joint"), ("time", "d_c", "joint"),
+                                ("flop", "l", "d_c=128"), ("flop", "d_c", "l=64")])
+        joint = report["laws"][3]
         self.assertEqual(joint["points"], 16)
         self.assertAlmostEqual(joint["model_exponent"], 1)
 
