@@ -102,6 +102,14 @@ TEST(ScalingLaw, ACacheThatIsLeftAtTheEndIsNamed) {
                                             HasSubstr("fit L2"))));
 }
 
+// A level is left at n=512, and one size far beyond is slow: that is no price of the level.
+TEST(ScalingLaw, OneSlowSizeIsNoCache) {
+  const auto spike = [](double x) { return x > 2000 ? 9 * x : 3 * x; };
+  const auto law = scaling_law(measured(spike, linear, 2048),
+                               {.size = "n", .levels = {{"L1", 32 * 1024, 0}, {"memory", 0, 0}}});
+  EXPECT_THAT(law.causes, ::testing::Each(::testing::Not(StartsWith("a cache"))));
+}
+
 // A quadratic time makes every unit dearer than the one before: also where a level is left.
 TEST(ScalingLaw, ACacheIsNotBlamedForWhatBeganBefore) {
   const auto quadratic = [](double x) { return x * x / 50; };

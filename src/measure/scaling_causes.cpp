@@ -42,24 +42,28 @@ Course course_of(std::span<const LawPoint> points, const std::vector<LevelBandwi
   return course;
 }
 
-// Where a level is left and a unit takes longer beyond: the index of the first point beyond. A unit
-// that became dearer all the way up to there has another cause.
-std::vector<std::size_t> dear_crossings(std::span<const double> sizes, const Course& course,
-                                        std::size_t end) {
-  std::vector<std::size_t> found;
+struct Crossing {
+  std::size_t at = 0;  // the first point beyond
+  double dearer = 0;   // time of a unit beyond over that at the last point before
+};
+
+// Where a level is left and a unit takes longer beyond. A unit that became dearer all the way up to
+// there has another cause.
+std::vector<Crossing> dear_crossings(std::span<const double> sizes, const Course& course,
+                                     std::size_t end) {
+  std::vector<Crossing> found;
   for (std::size_t i = 2; i < end; ++i) {
     if (course.levels[i] == course.levels[i - 1]) continue;
-    const std::size_t before = found.empty() || i - found.back() < 2 ? 0 : found.back();
-    if (power_exponent(sizes.subspan(before, i - before),
-                       std::span(course.units_ns).subspan(before, i - before)) >
-        kExponentTolerance) {
-      continue;
-    }
-    // Just beyond the edge most of the data is still inside: the whole stretch beyond counts.
-    double dearest = 0;
+    const std::size_t before = found.empty() || i - found.back().at < 2 ? 0 : found.back().at;
+    const std::span units = std::span(course.units_ns).subspan(before, i - before);
+    if (power_exponent(sizes.subspan(before, i - before), units) > kExponentTolerance) continue;
+    // Just beyond the edge most of the data is still inside, and one point may be anything: the
+    // whole stretch beyond counts.
+    std::vector<double> beyond;
     for (std::size_t j = i; j < end && course.levels[j] == course.levels[i]; ++j)
-      dearest = std::max(dearest, course.units_ns[j]);
-    if (dearest > kDearer * course.units_ns[i - 1]) found.push_back(i);
+      beyond.push_back(course.units_ns[j]);
+    const double dearer = median(std::move(beyond)) / course.units_ns[i - 1];
+    if (dearer > kDearer) found.push_back({i, dearer});
   }
   return found;
 }
@@ -106,20 +110,17 @@ std::vector<std::string> scaling_causes(std::span<const LawPoint> points, std::s
   const Course course = course_of(points, subject.levels);
   const std::size_t end = std::min(points.size(), settled + 1);
   std::vector<std::string> causes;
-  const std::vector<std::size_t> crossings = dear_crossings(sizes_of(points), course, end);
-  const std::size_t same_price = crossings.empty() ? points.size() : crossings.front();
+  const std::vector<Crossing> crossings = dear_crossings(sizes_of(points), course, end);
+  const std::size_t same_price = crossings.empty() ? points.size() : crossings.front().at;
   if (auto text = fixed_cost_text(points, course, same_price, subject.size)) {
     causes.push_back(*std::move(text));
   }
-  for (const std::size_t at : crossings) {
+  for (const auto& [at, dearer] : crossings) {
     causes.push_back(fmt::format(
         "a cache that is left: from {}={} on the model's bytes ({:.3g} KiB) no longer fit {}, but "
         "{}; a unit of work takes {:.2g} times as long there",
         subject.size, points[at].size, points[at].working_set_bytes / 1024, course.levels[at - 1],
-        course.levels[at],
-        *std::max_element(course.units_ns.begin() + static_cast<std::ptrdiff_t>(at),
-                          course.units_ns.begin() + static_cast<std::ptrdiff_t>(end)) /
-            course.units_ns[at - 1]));
+        course.levels[at], dearer));
   }
   if (causes.empty() && subject.needs_blas) {
     if (auto text = other_kernel_text(points, course, subject.size)) {
