@@ -48,9 +48,11 @@ Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::s
   const Cost conv1d = conv1d_cost(k, d_e, d_c, rows, positions);
   const Cost maxpool = maxpool_cost(d_c, positions, documents);
   const double feature_map_bytes = kFloatBytes * real(d_c) * real(positions);
+  const double bytes = conv1d.bytes + maxpool.bytes - 2 * feature_map_bytes;
   return {.flops = conv1d.flops,
           .comparisons = conv1d.comparisons + maxpool.comparisons,
-          .bytes = conv1d.bytes + maxpool.bytes - 2 * feature_map_bytes,
+          .bytes = bytes,
+          .working_set_bytes = bytes,
           .cost_units = conv1d.cost_units + maxpool.cost_units};
 }
 
@@ -78,6 +80,7 @@ Cost conv2d_cost(const Conv2dShape& shape, std::size_t images) {
   return {.flops = 2 * multiply_adds,
           .comparisons = 0,
           .bytes = kFloatBytes * (inputs + weights + outputs),
+          .working_set_bytes = kFloatBytes * (inputs + weights + outputs),
           .cost_units = multiply_adds};
 }
 
@@ -87,6 +90,7 @@ Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool adde
   cost.flops += outputs + (addend ? outputs : 0);
   cost.comparisons = relu ? outputs : 0;
   cost.bytes += kFloatBytes * (real(shape.c_out) + (addend ? outputs : 0));
+  cost.working_set_bytes = cost.bytes;
   return cost;
 }
 
@@ -95,6 +99,7 @@ Cost batchnorm_cost(std::size_t pixels, std::size_t channels) {
   return {.flops = 2 * count,
           .comparisons = 0,
           .bytes = kFloatBytes * (2 * count + 4 * real(channels)),
+          .working_set_bytes = kFloatBytes * (2 * count + 4 * real(channels)),
           .cost_units = count};
 }
 
@@ -102,6 +107,7 @@ Cost relu_cost(std::size_t count) {
   return {.flops = 0,
           .comparisons = real(count),
           .bytes = kFloatBytes * 2 * real(count),
+          .working_set_bytes = kFloatBytes * 2 * real(count),
           .cost_units = real(count)};
 }
 
@@ -109,6 +115,7 @@ Cost add_cost(std::size_t count) {
   return {.flops = real(count),
           .comparisons = 0,
           .bytes = kFloatBytes * 3 * real(count),
+          .working_set_bytes = kFloatBytes * 3 * real(count),
           .cost_units = real(count)};
 }
 
@@ -118,6 +125,7 @@ Cost average_pool_cost(std::size_t images, std::size_t pixels, std::size_t chann
   return {.flops = inputs + outputs,
           .comparisons = 0,
           .bytes = kFloatBytes * (inputs + outputs),
+          .working_set_bytes = kFloatBytes * (inputs + outputs),
           .cost_units = inputs};
 }
 
@@ -126,6 +134,7 @@ Cost softmax_cost(std::size_t rows, std::size_t columns) {
   return {.flops = 4 * count,
           .comparisons = count,
           .bytes = kFloatBytes * 2 * count,
+          .working_set_bytes = kFloatBytes * 2 * count,
           .cost_units = count};
 }
 

@@ -18,6 +18,7 @@
 #include "src/commands/peak.h"
 #include "src/commands/profile.h"
 #include "src/commands/run.h"
+#include "src/commands/sweep.h"
 #include "src/commands/workloads.h"
 #include "src/report/output.h"
 
@@ -40,6 +41,8 @@ constexpr hwprof::cli::Command kCommands[] = {
      [](CLI::App& app) { return hwprof::cli::declare_attach(app, hwprof::run_attach); }},
     {"compare", "Say which rows of a report are slower than in another one.",
      [](CLI::App& app) { return hwprof::cli::declare_compare(app, hwprof::run_compare); }},
+    {"sweep", "Measure an operation over sizes: does the time agree with the complexity analysis?",
+     [](CLI::App& app) { return hwprof::cli::declare_sweep(app, hwprof::run_sweep); }},
     {"events", "List what can be counted here, or explain events for any CPU.",
      [](CLI::App& app) { return hwprof::cli::declare_events(app, hwprof::run_events); }},
     {"doctor", "Say what stands between this machine and good numbers.",

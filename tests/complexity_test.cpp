@@ -29,6 +29,7 @@ TEST(Complexity, FusingKeepsTheWorkAndDropsTheFeatureMap) {
   EXPECT_EQ(fused.comparisons, conv1d.comparisons + maxpool.comparisons);
   EXPECT_EQ(fused.cost_units, conv1d.cost_units + maxpool.cost_units);
   EXPECT_EQ(fused.bytes, 4.0 * (124 * 300 + 2 * 300 * 128 + 128 + 128));
+  EXPECT_EQ(fused.working_set_bytes, fused.bytes) << "else every size would fit the first cache";
 }
 
 TEST(Complexity, LinearReadsTheWeightsOnceAPass) {

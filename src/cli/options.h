@@ -14,6 +14,7 @@
 #include "src/commands/inspect_options.h"
 #include "src/commands/profile_options.h"
 #include "src/commands/run_options.h"
+#include "src/commands/sweep_options.h"
 
 namespace CLI {
 class App;
@@ -40,6 +41,7 @@ Action declare_events(CLI::App& app, std::function<Result<int>(const EventsOptio
 Action declare_doctor(CLI::App& app, std::function<Result<int>(const DoctorOptions&)> run);
 Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)> run);
 Action declare_compare(CLI::App& app, std::function<Result<int>(const CompareOptions&)> run);
+Action declare_sweep(CLI::App& app, std::function<Result<int>(const SweepOptions&)> run);
 Action declare_peak(CLI::App& app, std::function<Result<int>(const PeakOptions&)> run);
 Action declare_workloads(CLI::App& app, std::function<Result<int>(const WorkloadsOptions&)> run);
 Action declare_run(CLI::App& app, std::function<Result<int>(const RunOptions&)> run);

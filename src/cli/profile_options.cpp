@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
 
 #include "src/cli/log.h"
 #include "src/cli/options.h"
+#include "src/cli/profile_rows.h"
 #include "src/cli/region_options.h"
 #include "src/cli/shape.h"
 #include "src/cli/value_options.h"
@@ -234,6 +236,13 @@ Result<ProfileOptions> judge(const Typed& typed) {
 }
 
 }  // namespace
+
+std::vector<ValueOption<ProfileOptions>> profile_rows(std::span<const std::string_view> names) {
+  std::vector<ValueOption<ProfileOptions>> rows;
+  for (const ValueOption<ProfileOptions>& row : kOptions)
+    if (std::find(names.begin(), names.end(), row.names) != names.end()) rows.push_back(row);
+  return rows;
+}
 
 Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOptions&)> run) {
   auto typed = std::make_shared<Typed>();

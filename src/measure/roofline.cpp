@@ -6,11 +6,24 @@
 
 namespace hwprof {
 
+namespace {
+
+std::vector<LevelBandwidth>::const_iterator holding(double working_set_bytes,
+                                                    const std::vector<LevelBandwidth>& levels) {
+  return std::find_if(levels.begin(), levels.end(), [&](const LevelBandwidth& level) {
+    return level.capacity_bytes == 0 || working_set_bytes <= level.capacity_bytes;
+  });
+}
+
+}  // namespace
+
+std::string level_of(double working_set_bytes, const std::vector<LevelBandwidth>& levels) {
+  const auto level = holding(working_set_bytes, levels);
+  return level == levels.end() ? "" : level->level;
+}
+
 Roofline roofline(const Cost& cost, double peak_gflops, const std::vector<LevelBandwidth>& levels) {
-  const auto fits = [&cost](const LevelBandwidth& level) {
-    return level.capacity_bytes == 0 || cost.working_set_bytes <= level.capacity_bytes;
-  };
-  const auto level = std::find_if(levels.begin(), levels.end(), fits);
+  const auto level = holding(cost.working_set_bytes, levels);
   Roofline result;
   result.intensity = cost.flops / cost.bytes;
   if (level == levels.end()) return result;

@@ -35,6 +35,9 @@ struct Roofline {
 // `levels` fastest first, the last one without limit; peak in GFLOP/s. FLOP / GFLOP/s = ns.
 Roofline roofline(const Cost& cost, double peak_gflops, const std::vector<LevelBandwidth>& levels);
 
+// The first of `levels`, fastest first, that holds so many bytes; empty: none does.
+std::string level_of(double working_set_bytes, const std::vector<LevelBandwidth>& levels);
+
 // Name and capacity of each level for `threads` threads on cores of their own, memory last.
 std::vector<LevelBandwidth> cache_levels(const Machine& machine, int threads);
 

@@ -90,6 +90,28 @@ Cells counter_cells(const std::string& name, const std::string& unit, const Even
           {name + "_implausible", count ? count->implausible : ""}};
 }
 
+// With their units, in the order of first use.
+using Events = std::vector<std::pair<std::string, std::string>>;
+
+void add_events(const Row& row, Events& events) {
+  for (const EventCount& count : row.counters) {
+    const std::pair event{count.name, count.unit};
+    if (std::find(events.begin(), events.end(), event) == events.end()) events.push_back(event);
+  }
+}
+
+Cells cells_of(const Profile& profile, const Cells& first, const Row& row, const Events& events) {
+  Cells cells = run_cells(profile);
+  for (const auto& cell : first) cells.push_back(cell);
+  for (auto& cell : row_cells(profile, row)) cells.push_back(std::move(cell));
+  for (const auto& [event, unit] : events) {
+    for (auto& cell : counter_cells(event, unit, find_count(row, event))) {
+      cells.push_back(std::move(cell));
+    }
+  }
+  return cells;
+}
+
 // What a layer of a network has besides its row.
 Cells layer_cells(const LayerForm& form, const LayerRow& layer) {
   const auto& whole = form.whole_ns;
@@ -124,30 +146,20 @@ std::vector<Line> lines_of(const Profile& profile) {
 
 }  // namespace
 
+Cells profile_cells(const Profile& profile, const Row& row) {
+  Events events;
+  for (const Row& any : profile.rows) add_events(any, events);
+  return cells_of(profile, {}, row, events);
+}
+
 std::string profile_csv(const Profile& profile) {
   const std::vector<Line> lines = lines_of(profile);
-  std::vector<std::pair<std::string, std::string>> events;  // with their unit
-  for (const Line& line : lines) {
-    for (const EventCount& count : line.row->counters) {
-      const std::pair event{count.name, count.unit};
-      if (std::find(events.begin(), events.end(), event) == events.end()) events.push_back(event);
-    }
-  }
-  const auto cells_of = [&](const Line& line) {
-    Cells cells = run_cells(profile);
-    for (const auto& cell : line.first) cells.push_back(cell);
-    for (auto& cell : row_cells(profile, *line.row)) cells.push_back(std::move(cell));
-    for (const auto& [event, unit] : events) {
-      for (auto& cell : counter_cells(event, unit, find_count(*line.row, event))) {
-        cells.push_back(std::move(cell));
-      }
-    }
-    return cells;
-  };
-  const Row no_row;
-  std::string out =
-      line_of(cells_of({profile.layers ? layer_cells({}, {}) : Cells(), &no_row}), true);
-  for (const Line& line : lines) out += line_of(cells_of(line), false);
+  Events events;
+  for (const Line& line : lines) add_events(*line.row, events);
+  const Cells none = profile.layers ? layer_cells({}, {}) : Cells();
+  std::string out = line_of(cells_of(profile, none, {}, events), true);
+  for (const Line& line : lines)
+    out += line_of(cells_of(profile, line.first, *line.row, events), false);
   return out;
 }
 

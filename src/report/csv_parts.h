@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/report/record.h"
+
 namespace hwprof::report::csv {
 
 using Cells = std::vector<std::pair<std::string, std::string>>;  // header -> cell
@@ -17,3 +19,11 @@ std::string number(const std::optional<double>& value);
 std::string line_of(const Cells& cells, bool header);
 
 }  // namespace hwprof::report::csv
+
+namespace hwprof::report {
+
+// What identifies the run, then the row and its counters; every row of a profile has the same
+// names.
+csv::Cells profile_cells(const Profile& profile, const Row& row);
+
+}  // namespace hwprof::report

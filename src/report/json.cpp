@@ -174,6 +174,13 @@ Json machine_json(const Machine& machine) {
           {"caches", caches}};
 }
 
+Json pin_json(const Pin& pin) {
+  return {{"requested", pin.requested},
+          {"actual", pin.actual},
+          {"migrations", pin.migrations},
+          {"involuntary_switches_per_s", number(pin.involuntary_switches_per_s)}};
+}
+
 Json ladder_json(const std::vector<LadderRung>& ladder) {
   Json out = Json::array();
   for (const LadderRung& rung : ladder) {
@@ -255,11 +262,7 @@ std::string profile_json(const Profile& profile) {
               {"elapsed_s", number(profile.elapsed_s)},
               {"partial", profile.partial},
               {"machine", machine_json(profile.machine)},
-              {"pin",
-               {{"requested", profile.pin.requested},
-                {"actual", profile.pin.actual},
-                {"migrations", profile.pin.migrations},
-                {"involuntary_switches_per_s", number(profile.pin.involuntary_switches_per_s)}}},
+              {"pin", pin_json(profile.pin)},
               {"threads", profile.threads},
               {"simd_target", or_null(profile.simd_target)},
               {"workload", workload_json(profile.workload)},
@@ -269,6 +272,8 @@ std::string profile_json(const Profile& profile) {
               {"rows", rows},
               {"passes", passes},
               {"complexity", complexity_json(profile.complexity)},
+              {"regions", regions_json(profile.regions)},
+              {"scaling", profile.scaling ? scaling_json(*profile.scaling) : Json(nullptr)},
               {"warnings", warnings_json(profile.warnings)}};
   if (profile.layers) add_layers_json(profile, *profile.layers, out);
   return json_text(out);

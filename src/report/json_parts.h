@@ -42,10 +42,11 @@ Json object_of(const Pairs& pairs) {
   return out;
 }
 
-Json row_json(const Profile& profile, const Row& row);
 void add_layers_json(const Profile& profile, const Layers& layers, Json& out);
 Json peak_json(const Peak& peak);
 Json time_json(const TimeNs& time);
+Json pin_json(const Pin& pin);
+Json row_json(const Profile& profile, const Row& row);
 Json machine_json(const Machine& machine);
 Json ladder_json(const std::vector<LadderRung>& ladder);
 Json counters_json(const std::vector<EventCount>& counters);

@@ -1,0 +1,24 @@
+// `hwprof sweep`: one operation over a range of sizes, and whether its time grows as the complexity
+// analysis says.
+#pragma once
+
+#include <span>
+
+#include "counters/result.h"
+#include "src/commands/profile_session.h"
+#include "src/commands/sweep_options.h"
+#include "src/commands/sweep_plan.h"
+#include "src/report/sweep_record.h"
+
+namespace hwprof {
+
+// Measures, writes the report, returns the exit code: 0, 1 (--require agreement says no), 3
+// (nothing could be measured), 128 + signal (partial report).
+Result<int> run_sweep(const SweepOptions& options);
+
+// All of it between the making of the operations and the report: `tasks`, one a point of the plan,
+// are measured by turns and judged.
+Result<report::Sweep> measure_sweep(ProfileSession& session, const SweepOptions& options,
+                                    const SweepPlan& plan, std::span<const Task> tasks);
+
+}  // namespace hwprof

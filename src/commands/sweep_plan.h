@@ -1,0 +1,29 @@
+// What a sweep measures: one operation at the sizes of one range, or of two in every combination.
+// Pure; names every mistake before anything takes time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "counters/result.h"
+#include "src/commands/sweep_options.h"
+
+namespace hwprof {
+
+struct SweepPlan {
+  std::string op, variant;
+  Sizes held{};                                  // sizes that stay
+  std::vector<SweepRange> ranges{};              // one or two
+  std::vector<std::vector<std::uint64_t>> at{};  // sizes of each point, in the order of `ranges`
+  std::vector<OperationSpec> specs{};            // of each point
+};
+
+// Whole numbers from low to high, both included, each about the same multiple of the one before.
+std::vector<std::uint64_t> geometric_steps(std::uint64_t low, std::uint64_t high,
+                                           std::uint64_t points);
+
+// Takes an operation in the course's words: conv1d with a variant that only conv1d-maxpool has;
+// pooling. All points are in memory at the same time, since they are measured by turns.
+Result<SweepPlan> plan_sweep(const SweepOptions& options, std::uint64_t memory_bytes);
+
+}  // namespace hwprof

@@ -1,0 +1,154 @@
+#include "src/measure/power_law.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <set>
+
+namespace hwprof {
+namespace {
+
+constexpr std::size_t kResamples = 1000;
+
+std::vector<double> logarithms(std::span<const double> values) {
+  std::vector<double> logs(values.size());
+  std::transform(values.begin(), values.end(), logs.begin(), [](double v) { return std::log(v); });
+  return logs;
+}
+
+// Sums of squares and products about the means.
+double product_sum(std::span<const double> a, std::span<const double> b) {
+  double mean_a = 0, mean_b = 0, sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    mean_a += a[i] / static_cast<double>(a.size());
+    mean_b += b[i] / static_cast<double>(a.size());
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - mean_a) * (b[i] - mean_b);
+  return sum;
+}
+
+// Draws points and medians of resampled samples. Modulo, for the reason in bootstrap_median().
+class Drawing {
+ public:
+  explicit Drawing(SamplesBySize samples) : samples_(samples) {}
+
+  std::vector<std::size_t> points(Resample resample) {
+    constexpr std::size_t kLeastDistinct = 3;
+    std::vector<std::size_t> drawn(samples_.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = i;
+    if (resample == Resample::kSamples) return drawn;
+    do {
+      for (std::size_t& point : drawn) point = random_() % samples_.size();
+    } while (std::set<std::size_t>(drawn.begin(), drawn.end()).size() < kLeastDistinct);
+    return drawn;
+  }
+
+  double value(std::size_t point) {
+    std::vector<double> resampled(samples_[point].size());
+    for (double& value : resampled) value = samples_[point][random_() % resampled.size()];
+    return median(std::move(resampled));
+  }
+
+ private:
+  SamplesBySize samples_;
+  std::mt19937_64 random_{20260101};
+};
+
+Interval middle_95_percent(std::vector<double> values) {
+  constexpr std::size_t kTail = kResamples / 40;  // 2.5 %
+  std::sort(values.begin(), values.end());
+  return {values[kTail], values[kResamples - 1 - kTail]};
+}
+
+}  // namespace
+
+double power_exponent(std::span<const double> sizes, std::span<const double> values) {
+  const std::vector<double> x = logarithms(sizes), y = logarithms(values);
+  std::vector<double> slopes;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t j = i + 1; j < x.size(); ++j) {
+      if (sizes[i] != sizes[j]) slopes.push_back((y[j] - y[i]) / (x[j] - x[i]));
+    }
+  }
+  return median(std::move(slopes));
+}
+
+double distance_from_power(std::span<const double> sizes, std::span<const double> values,
+                           double exponent) {
+  std::vector<double> offsets;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    offsets.push_back(std::log(values[i]) - exponent * std::log(sizes[i]));
+  const double middle = median(offsets);
+  double farthest = 0;
+  for (const double offset : offsets)
+    farthest = std::max(farthest, std::abs(std::expm1(offset - middle)));
+  return farthest;
+}
+
+JointExponents joint_exponents(std::span<const double> first, std::span<const double> second,
+                               std::span<const double> values) {
+  const std::vector<double> a = logarithms(first), b = logarithms(second), y = logarithms(values);
+  const double aa = product_sum(a, a), ab = product_sum(a, b), bb = product_sum(b, b);
+  const double ay = product_sum(a, y), by = product_sum(b, y);
+  const double determinant = aa * bb - ab * ab;
+  constexpr double kOneLine = 1e-9;  // what rounding leaves of 0
+  if (determinant <= kOneLine * aa * bb) return {std::nan(""), std::nan("")};
+  return {(ay * bb - by * ab) / determinant, (by * aa - ay * ab) / determinant};
+}
+
+Interval bootstrap_exponent(std::span<const double> sizes, SamplesBySize samples,
+                            Resample resample) {
+  Drawing drawing(samples);
+  std::vector<double> exponents;
+  for (std::size_t i = 0; i < kResamples; ++i) {
+    std::vector<double> x, y;
+    for (const std::size_t point : drawing.points(resample)) {
+      x.push_back(sizes[point]);
+      y.push_back(drawing.value(point));
+    }
+    exponents.push_back(power_exponent(x, y));
+  }
+  return middle_95_percent(std::move(exponents));
+}
+
+JointIntervals bootstrap_joint(std::span<const double> first, std::span<const double> second,
+                               SamplesBySize samples) {
+  Drawing drawing(samples);
+  std::vector<double> of_first, of_second;
+  while (of_first.size() < kResamples) {
+    std::vector<double> a, b, y;
+    for (const std::size_t point : drawing.points(Resample::kPoints)) {
+      a.push_back(first[point]);
+      b.push_back(second[point]);
+      y.push_back(drawing.value(point));
+    }
+    const JointExponents joint = joint_exponents(a, b, y);
+    if (std::isnan(joint.first)) continue;
+    of_first.push_back(joint.first);
+    of_second.push_back(joint.second);
+  }
+  return {middle_95_percent(std::move(of_first)), middle_95_percent(std::move(of_second))};
+}
+
+FixedCost fit_fixed_cost(std::span<const double> costs, std::span<const double> values) {
+  // Minimises the sum of (fixed / y + rate * cost / y - 1)^2.
+  double pp = 0, pq = 0, qq = 0, p = 0, q = 0;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const double of_fixed = 1 / values[i], of_rate = costs[i] / values[i];
+    pp += of_fixed * of_fixed;
+    pq += of_fixed * of_rate;
+    qq += of_rate * of_rate;
+    p += of_fixed;
+    q += of_rate;
+  }
+  const double determinant = pp * qq - pq * pq;
+  FixedCost fit{(p * qq - q * pq) / determinant, (q * pp - p * pq) / determinant, 0};
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const double off = std::abs((fit.fixed + fit.rate * costs[i]) / values[i] - 1);
+    fit.worst = std::max(fit.worst, off);
+  }
+  return fit;
+}
+
+}  // namespace hwprof
