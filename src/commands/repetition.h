@@ -1,7 +1,7 @@
 // `hwprof run --repeat`: the command again and again, only to be timed. Observing costs time (the
 // record of a call 3 us, a sample 10 us), so these runs are not observed: no probe, no sample, no
-// environment of ours, no look at them while they run; but what getrusage(2) and /proc/PID/schedstat
-// tell at their end, and the kernel's own count of migrations.
+// environment of ours, no look at them while they run; but what getrusage(2) and
+// /proc/PID/schedstat tell at their end, and the kernel's own count of migrations.
 #pragma once
 
 #include <sys/types.h>
