@@ -20,6 +20,7 @@ struct NamedWorkload {
 // The first is the default.
 constexpr NamedWorkload kWorkloads[] = {
     {"textcnn", profile_text_cnn},
+    {"mlp", profile_mlp},
 };
 
 // Options that mean something to these workloads only.
@@ -31,6 +32,8 @@ struct OwnOption {
 const std::vector<OwnOption>& own_options() {
   static const std::vector<OwnOption> options = {
       {"--docs", {"textcnn"}},    {"--docs-format", {"textcnn"}}, {"--embed", {"textcnn"}},
+      {"--images", {"mlp"}},      {"--labels", {"mlp"}},          {"--test-images", {"mlp"}},
+      {"--test-labels", {"mlp"}}, {"--epochs", {"mlp"}},          {"--batch", {"mlp"}},
       {"--padding", {"textcnn"}}, {"--shape", {"textcnn"}},
   };
   return options;

@@ -9,5 +9,6 @@
 namespace hwprof {
 
 Result<int> profile_text_cnn(const ProfileOptions& options);
+Result<int> profile_mlp(const ProfileOptions& options);
 
 }  // namespace hwprof

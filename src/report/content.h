@@ -55,9 +55,15 @@ std::vector<Field> blas_fields(const Blas& blas);
 Table operations_table(const Profile& profile);
 Table counters_table(const Profile& profile);
 Table passes_table(const Profile& profile);
+Table epochs_table(const Training& training);
+Table phases_table(const Training& training);
 Table complexity_table(const Complexity& complexity);
 Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);
 inline Table ladder_table(const Blas& blas) { return ladder_table(blas.ladder, blas.ladder_note); }
+
+// What training came to, for the headline; what is trained on what.
+std::string training_headline(const Training& training);
+std::vector<Field> training_fields(const Training& training);
 
 std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share

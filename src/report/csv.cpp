@@ -1,9 +1,11 @@
 // One line a row (RFC 4180, but lines end in a plain newline, as Unix tools expect), so that runs
-// of many machines can be put one below the other: what identifies the run stands in every line.
+// of many machines can be put one below the other: what identifies the run stands in every line. Of
+// a workload that learns, a line a phase and a line an epoch follow.
 // Full precision; an empty cell is an absent number, its reason stands in the reason columns.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -105,26 +107,99 @@ std::string line_of(const Cells& cells, bool header) {
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
+// What an epoch and a phase of training have beside op and variant; empty in every other line.
+Cells training_cells(const Epoch* epoch, const TrainingPhase* phase) {
+  const auto of_epoch = [&](double Epoch::*member) { return epoch ? number(epoch->*member) : ""; };
+  return {{"epoch", epoch ? fmt::format("{}", epoch->number) : ""},
+          {"loss", of_epoch(&Epoch::loss)},
+          {"accuracy", of_epoch(&Epoch::accuracy)},
+          {"samples_per_s", of_epoch(&Epoch::samples_per_s)},
+          {"phase", phase ? phase->name : ""},
+          {"phase_calls", phase ? fmt::format("{}", phase->calls) : ""},
+          {"phase_total_ns", phase ? number(phase->total_ns) : ""},
+          {"phase_share", phase ? number(phase->share) : ""},
+          {"phase_gflops", phase ? number(phase->gflops) : ""},
+          {"phase_peak_fraction", phase ? number(phase->peak_fraction) : ""}};
+}
+
+void append(Cells& cells, Cells more) {
+  for (auto& cell : more) cells.push_back(std::move(cell));
+}
+
+// The columns of all lines and their order; a line says what it has.
+class Sheet {
+ public:
+  explicit Sheet(const Profile& profile) : profile_(profile), names_(event_names(profile.rows)) {
+    for (const Row& row : profile.rows) note_events(row.counters);
+    if (!profile.training) return;
+    note_events(profile.training->load.counters);
+    for (const TrainingRun& run : profile.training->runs) {
+      for (const TrainingPhase& phase : run.phases) note_events(phase.counters);
+    }
+  }
+
+  [[nodiscard]] std::string header() const { return line_of(cells({}, {}, {}), true); }
+  [[nodiscard]] std::string row(const Row& row) const {
+    return line_of(cells(row_cells(profile_, row), row.counters, training_cells(nullptr, nullptr)),
+                   false);
+  }
+  [[nodiscard]] std::string epoch(const std::string& variant, const Epoch& epoch) const {
+    return line_of(cells(named("epoch", variant), {}, training_cells(&epoch, nullptr)), false);
+  }
+  [[nodiscard]] std::string phase(const std::string& variant, const TrainingPhase& phase) const {
+    return line_of(cells(named("phase", variant), phase.counters, training_cells(nullptr, &phase)),
+                   false);
+  }
+
+ private:
+  void note_events(const std::vector<EventCount>& counters) {
+    for (const EventCount& count : counters) {
+      if (std::find(names_.begin(), names_.end(), count.name) == names_.end()) {
+        names_.push_back(count.name);
+      }
+      units_.emplace(count.name, count.unit);
+    }
+  }
+
+  // The columns of a row, without what only a row has.
+  [[nodiscard]] Cells named(const std::string& op, const std::string& variant) const {
+    Cells cells = row_cells(profile_, {});
+    for (auto& [name, value] : cells) value = name == "op" ? op : name == "variant" ? variant : "";
+    return cells;
+  }
+
+  [[nodiscard]] Cells cells(Cells of_row, const std::vector<EventCount>& counters,
+                            Cells of_training) const {
+    Cells all = run_cells(profile_);
+    append(all, of_row.empty() ? row_cells(profile_, {}) : std::move(of_row));
+    for (const std::string& event : names_) {
+      const auto at = std::find_if(counters.begin(), counters.end(),
+                                   [&](const EventCount& count) { return count.name == event; });
+      append(all, counter_cells(event, units_.at(event), at == counters.end() ? nullptr : &*at));
+    }
+    if (profile_.training) {
+      append(all, of_training.empty() ? training_cells(nullptr, nullptr) : std::move(of_training));
+    }
+    return all;
+  }
+
+  const Profile& profile_;
+  std::vector<std::string> names_;  // of events, in the order of first use
+  std::map<std::string, std::string> units_;
+};
+
 }  // namespace
 
 std::string profile_csv(const Profile& profile) {
-  const std::vector<std::string> events = event_names(profile.rows);
-  std::map<std::string, std::string> units;
-  for (const Row& row : profile.rows) {
-    for (const EventCount& count : row.counters) units.emplace(count.name, count.unit);
+  const Sheet sheet(profile);
+  std::string out = sheet.header();
+  for (const Row& row : profile.rows) out += sheet.row(row);
+  if (!profile.training) return out;
+  out += sheet.phase("", profile.training->load);
+  for (const TrainingRun& run : profile.training->runs) {
+    for (const Epoch& epoch : run.epochs) out += sheet.epoch(run.variant, epoch);
+    for (const TrainingPhase& phase : run.phases) out += sheet.phase(run.variant, phase);
   }
-  const auto cells_of = [&](const Row& row) {
-    Cells cells = run_cells(profile);
-    for (auto& cell : row_cells(profile, row)) cells.push_back(std::move(cell));
-    for (const std::string& event : events) {
-      for (auto& cell : counter_cells(event, units[event], find_count(row, event))) {
-        cells.push_back(std::move(cell));
-      }
-    }
-    return cells;
-  };
-  std::string out = line_of(cells_of({}), true);
-  for (const Row& row : profile.rows) out += line_of(cells_of(row), false);
   return out;
 }
 

@@ -107,6 +107,7 @@ Json workload_json(const Workload& work) {
     const Json value = Json::parse(text, nullptr, false);
     shape[name] = value.is_number_unsigned() ? value : Json(text);
   }
+  if (work.documents_total == 0) return {{"name", work.name}, {"shape", shape}};  // has none
   return {{"name", work.name},
           {"documents", work.documents},
           {"embedding", work.embedding},
@@ -196,29 +197,29 @@ std::string profile_json(const Profile& profile) {
                       {"time_ns", number(pass.time_ns)},
                       {"variants", object_of(pass.variants)}});
   }
-  const Json out = {
-      {"schema", "hwprof.profile/1"},
-      {"hwprof", {{"version", profile.version}}},
-      {"command", profile.command},
-      {"started_utc", profile.started_utc},
-      {"elapsed_s", number(profile.elapsed_s)},
-      {"partial", profile.partial},
-      {"machine", machine_json(profile.machine)},
-      {"pin",
-       {{"requested", profile.pin.requested},
-        {"actual", profile.pin.actual},
-        {"migrations", profile.pin.migrations},
-        {"involuntary_switches_per_s", number(profile.pin.involuntary_switches_per_s)}}},
-      {"threads", profile.threads},
-      {"simd_target", or_null(profile.simd_target)},
-      {"workload", workload_json(profile.workload)},
-      {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
-      {"peak_reason", or_null(profile.peak_reason)},
-      {"blas", blas_json(profile.blas)},
-      {"rows", rows},
-      {"passes", passes},
-      {"complexity", complexity_json(profile.complexity)},
-      {"warnings", warnings_json(profile.warnings)}};
+  Json out = {{"schema", "hwprof.profile/1"},
+              {"hwprof", {{"version", profile.version}}},
+              {"command", profile.command},
+              {"started_utc", profile.started_utc},
+              {"elapsed_s", number(profile.elapsed_s)},
+              {"partial", profile.partial},
+              {"machine", machine_json(profile.machine)},
+              {"pin",
+               {{"requested", profile.pin.requested},
+                {"actual", profile.pin.actual},
+                {"migrations", profile.pin.migrations},
+                {"involuntary_switches_per_s", number(profile.pin.involuntary_switches_per_s)}}},
+              {"threads", profile.threads},
+              {"simd_target", or_null(profile.simd_target)},
+              {"workload", workload_json(profile.workload)},
+              {"peak", profile.peak ? peak_json(*profile.peak) : Json(nullptr)},
+              {"peak_reason", or_null(profile.peak_reason)},
+              {"blas", blas_json(profile.blas)},
+              {"rows", rows},
+              {"passes", passes},
+              {"complexity", complexity_json(profile.complexity)},
+              {"warnings", warnings_json(profile.warnings)}};
+  if (profile.training) out["training"] = training_json(*profile.training);
   return json_text(out);
 }
 

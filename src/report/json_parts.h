@@ -44,6 +44,7 @@ Json object_of(const Pairs& pairs) {
 
 Json peak_json(const Peak& peak);
 Json machine_json(const Machine& machine);
+Json training_json(const Training& training);
 Json ladder_json(const std::vector<LadderRung>& ladder);
 Json counters_json(const std::vector<EventCount>& counters);
 Json warnings_json(const std::vector<Warning>& warnings);

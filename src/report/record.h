@@ -12,6 +12,7 @@
 #include "counters/affinity.h"
 #include "counters/machine.h"
 #include "counters/reading.h"
+#include "src/report/training_record.h"
 
 namespace hwprof::report {
 
@@ -165,6 +166,7 @@ struct Profile {
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;
   Complexity complexity;
+  std::optional<Training> training;  // of a workload that learns
   std::vector<Warning> warnings;
 };
 

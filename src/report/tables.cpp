@@ -138,15 +138,15 @@ Table operations_table(const Profile& profile) {
   }
   if (!checked.empty()) {
     table.notes.push_back(
-        fmt::format("max rel. error: against the reference in double precision, over {} documents.",
-                    fmt::join(checked, " or ")));
+        fmt::format("max rel. error: against the reference in double precision, over {} {}.",
+                    fmt::join(checked, " or "), profile.training ? "images" : "documents"));
   }
   append(table.notes, reasons.sentences());
   return table;
 }
 
 Table passes_table(const Profile& profile) {
-  Table table{.title = "Forward passes",
+  Table table{.title = profile.training ? "Products of a training step" : "Forward passes",
               .columns = {{"pass", true}, {"time"}, {"layers", true}},
               .rows = {},
               .notes = {}};
