@@ -15,7 +15,7 @@
 
 namespace hwprof {
 
-struct Work {
+struct RegionWork {
   double flops = 0;  // floating-point operations
   double bytes = 0;  // moved to and from memory
 };
@@ -30,7 +30,7 @@ class Region {
   ~Region() { hwprof_leave(id_); }
 
   // Adds to the work of this entry.
-  void declare(Work work) noexcept { hwprof_declare(id_, work.flops, work.bytes); }
+  void declare(RegionWork work) noexcept { hwprof_declare(id_, work.flops, work.bytes); }
   // What kind of work, on what: for grouping. Right after it is made.
   void describe(const char* type, const char* shape) noexcept { hwprof_describe(id_, type, shape); }
   void describe(const std::string& type, const std::string& shape) noexcept {

@@ -6,6 +6,7 @@
 #include "kernels/conv1d.h"
 #include "kernels/conv2d.h"
 #include "kernels/linear.h"
+#include "kernels/linear_backward.h"
 
 namespace hwprof {
 namespace {
@@ -110,6 +111,22 @@ void linear_blas_gemv(const LinearCall& call) {
     call.blas->sgemv(as_int(outputs), as_int(inputs), 1.0f, call.a, as_int(inputs),
                      call.g + b * inputs, 1.0f, call.z + b * outputs);
   }
+}
+
+void linear_grad_weights_blas_gemm(const LinearGradWeightsCall& call) {
+  const auto [inputs, outputs] = call.shape;
+  call.blas->sgemm(true, false, as_int(outputs), as_int(inputs), as_int(call.documents), 1.0f,
+                   call.dz, as_int(outputs), call.g, as_int(inputs), 0.0f, call.da, as_int(inputs));
+  std::fill_n(call.dc, outputs, 0.0f);
+  for (std::size_t b = 0; b < call.documents; ++b) {
+    for (std::size_t j = 0; j < outputs; ++j) call.dc[j] += call.dz[b * outputs + j];
+  }
+}
+
+void linear_grad_input_blas_gemm(const LinearGradInputCall& call) {
+  const auto [inputs, outputs] = call.shape;
+  call.blas->sgemm(false, false, as_int(call.documents), as_int(inputs), as_int(outputs), 1.0f,
+                   call.dz, as_int(outputs), call.a, as_int(inputs), 0.0f, call.dg, as_int(inputs));
 }
 
 }  // namespace hwprof

@@ -10,6 +10,7 @@
 #include "kernels/conv1d.h"
 #include "kernels/conv2d.h"
 #include "kernels/linear.h"
+#include "kernels/linear_backward.h"
 #include "kernels/maxpool.h"
 #include "kernels/softmax.h"
 
@@ -33,6 +34,11 @@ Expected conv2d_bn_relu_expected(const Conv2dBnReluCall& call);
 Expected batchnorm_expected(const BatchnormCall& call);
 Expected average_pool_expected(const AveragePoolCall& call);
 Expected softmax_expected(const SoftmaxCall& call);
+
+// Gradients of the linear layer, the whole batch at once.
+Expected linear_grad_weights_expected(const LinearGradWeightsCall& call);  // [outputs, inputs]
+Expected linear_grad_bias_expected(const LinearGradWeightsCall& call);     // [outputs]
+Expected linear_grad_input_expected(const LinearGradInputCall& call);      // [documents, inputs]
 
 // Largest |got - value| / magnitude. Infinite when one side is NaN and the other is not.
 double max_relative_error(const Expected& expected, const float* got);

@@ -138,4 +138,51 @@ Cost softmax_cost(std::size_t rows, std::size_t columns) {
           .cost_units = count};
 }
 
+Cost linear_grad_weights_cost(std::size_t inputs, std::size_t outputs, std::size_t documents) {
+  const double multiply_adds = real(inputs) * real(outputs) * real(documents);
+  const double activations = (real(inputs) + real(outputs)) * real(documents);
+  const double bytes = kFloatBytes * (activations + real(outputs) * (real(inputs) + 1));
+  return {.flops = 2 * multiply_adds + real(outputs) * real(documents),
+          .comparisons = 0,
+          .bytes = bytes,
+          .working_set_bytes = bytes,
+          .cost_units = multiply_adds};
+}
+
+Cost linear_grad_input_cost(std::size_t inputs, std::size_t outputs, std::size_t documents) {
+  const double multiply_adds = real(inputs) * real(outputs) * real(documents);
+  const double activations = (real(inputs) + real(outputs)) * real(documents);
+  const double bytes = kFloatBytes * (activations + real(outputs) * real(inputs));
+  return {.flops = 2 * multiply_adds,
+          .comparisons = 0,
+          .bytes = bytes,
+          .working_set_bytes = bytes,
+          .cost_units = multiply_adds};
+}
+
+Cost relu_backward_cost(std::size_t count) {
+  return {.flops = 0,
+          .comparisons = real(count),
+          .bytes = kFloatBytes * 3 * real(count),
+          .working_set_bytes = kFloatBytes * 3 * real(count),
+          .cost_units = real(count)};
+}
+
+Cost cross_entropy_cost(std::size_t rows, std::size_t columns) {
+  const double bytes = kFloatBytes * 2 * real(rows) * real(columns) + real(rows);
+  return {.flops = real(rows),
+          .comparisons = 0,
+          .bytes = bytes,
+          .working_set_bytes = bytes,
+          .cost_units = real(rows)};
+}
+
+Cost sgd_cost(std::size_t count) {
+  return {.flops = 3 * real(count),
+          .comparisons = 0,
+          .bytes = kFloatBytes * 3 * real(count),
+          .working_set_bytes = kFloatBytes * 2 * real(count),
+          .cost_units = real(count)};
+}
+
 }  // namespace hwprof

@@ -47,4 +47,13 @@ Cost average_pool_cost(std::size_t images, std::size_t pixels, std::size_t chann
 // An element: subtract, exp (counted as one), add, multiply; a comparison for the largest.
 Cost softmax_cost(std::size_t rows, std::size_t columns);
 
+// Training. Gradients of the linear layer's weights and bias, and of its input.
+Cost linear_grad_weights_cost(std::size_t inputs, std::size_t outputs, std::size_t documents);
+Cost linear_grad_input_cost(std::size_t inputs, std::size_t outputs, std::size_t documents);
+Cost relu_backward_cost(std::size_t count);
+// A subtraction a row.
+Cost cross_entropy_cost(std::size_t rows, std::size_t columns);
+// Two multiplies and a subtraction a parameter.
+Cost sgd_cost(std::size_t count);
+
 }  // namespace hwprof

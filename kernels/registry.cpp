@@ -86,6 +86,28 @@ constexpr SoftmaxVariant kSoftmax[] = {
     {.name = "simd", .run = softmax_simd},
 };
 
+constexpr LinearGradWeightsVariant kLinearGradWeights[] = {
+    {.name = kReferenceName, .run = linear_grad_weights_reference},
+    {.name = "simd", .run = linear_grad_weights_simd},
+    {.name = "blas-gemm", .run = linear_grad_weights_blas_gemm, .needs_blas = true},
+};
+
+constexpr LinearGradInputVariant kLinearGradInput[] = {
+    {.name = kReferenceName, .run = linear_grad_input_reference},
+    {.name = "simd", .run = linear_grad_input_simd},
+    {.name = "blas-gemm", .run = linear_grad_input_blas_gemm, .needs_blas = true},
+};
+
+constexpr ReluBackwardVariant kReluBackward[] = {
+    {.name = kReferenceName, .run = relu_backward_reference},
+    {.name = "simd", .run = relu_backward_simd},
+};
+
+constexpr SgdVariant kSgd[] = {
+    {.name = kReferenceName, .run = sgd_reference},
+    {.name = "simd", .run = sgd_simd},
+};
+
 }  // namespace
 
 std::span<const Conv1dVariant> conv1d_variants() { return kConv1d; }
@@ -100,6 +122,13 @@ std::span<const ReluVariant> relu_variants() { return kRelu; }
 std::span<const AddVariant> add_variants() { return kAdd; }
 std::span<const AveragePoolVariant> average_pool_variants() { return kAveragePool; }
 std::span<const SoftmaxVariant> softmax_variants() { return kSoftmax; }
+
+std::span<const LinearGradWeightsVariant> linear_grad_weights_variants() {
+  return kLinearGradWeights;
+}
+std::span<const LinearGradInputVariant> linear_grad_input_variants() { return kLinearGradInput; }
+std::span<const ReluBackwardVariant> relu_backward_variants() { return kReluBackward; }
+std::span<const SgdVariant> sgd_variants() { return kSgd; }
 
 std::vector<std::string_view> variant_names() {
   std::vector<std::string_view> names;

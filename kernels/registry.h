@@ -15,8 +15,11 @@
 #include "kernels/conv1d_maxpool.h"
 #include "kernels/conv2d.h"
 #include "kernels/linear.h"
+#include "kernels/linear_backward.h"
 #include "kernels/maxpool.h"
 #include "kernels/relu.h"
+#include "kernels/relu_backward.h"
+#include "kernels/sgd.h"
 #include "kernels/softmax.h"
 
 namespace hwprof {
@@ -64,6 +67,17 @@ std::span<const ReluVariant> relu_variants();
 std::span<const AddVariant> add_variants();
 std::span<const AveragePoolVariant> average_pool_variants();
 std::span<const SoftmaxVariant> softmax_variants();
+
+// What training an MLP adds to them.
+using LinearGradWeightsVariant = Variant<LinearGradWeightsCall, LinearShape>;
+using LinearGradInputVariant = Variant<LinearGradInputCall, LinearShape>;
+using ReluBackwardVariant = Variant<ReluBackwardCall, NoWeights>;
+using SgdVariant = Variant<SgdCall, NoWeights>;
+
+std::span<const LinearGradWeightsVariant> linear_grad_weights_variants();
+std::span<const LinearGradInputVariant> linear_grad_input_variants();
+std::span<const ReluBackwardVariant> relu_backward_variants();
+std::span<const SgdVariant> sgd_variants();
 
 inline constexpr std::string_view kReferenceName = "reference";
 

@@ -89,6 +89,16 @@ TEST(Complexity, TheLayersAroundTheConvolutions) {
   EXPECT_EQ(softmax_cost(2, 10).comparisons, 20);
 }
 
+TEST(Complexity, ATrainingStep) {
+  EXPECT_EQ(linear_grad_weights_cost(784, 128, 100).flops, 2.0 * 784 * 128 * 100 + 128 * 100);
+  EXPECT_EQ(linear_grad_weights_cost(784, 128, 100).bytes, 4.0 * (912 * 100 + 785 * 128));
+  EXPECT_EQ(linear_grad_input_cost(784, 128, 100).flops, 2.0 * 784 * 128 * 100);
+  EXPECT_EQ(linear_grad_input_cost(784, 128, 100).bytes, 4.0 * (912 * 100 + 784 * 128));
+  EXPECT_EQ(relu_backward_cost(100).comparisons, 100);
+  EXPECT_EQ(cross_entropy_cost(100, 10).flops, 100);
+  EXPECT_EQ(sgd_cost(100).flops, 300);
+}
+
 TEST(Complexity, HugeShapesDoNotOverflow) {
   EXPECT_GT(conv1d_cost(1000, 100000, 100000, 1000000, 1000000).flops, 1e19);
 }

@@ -240,7 +240,7 @@ TEST(Help, FitsInto100ColumnsAndSaysTheDefaultOfEveryOption) {
   }
   std::size_t defaults = 0;
   for (std::size_t at = 0; (at = text.find("Default:", at)) != std::string::npos; ++at) ++defaults;
-  EXPECT_EQ(options, 21U);
+  EXPECT_GE(options, 28U);
   EXPECT_EQ(defaults, options - 1);  // all but --help
 }
 

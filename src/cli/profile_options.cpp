@@ -26,6 +26,8 @@ constexpr std::uint64_t kMaxPasses = 1000;
 constexpr std::uint64_t kMaxTraceCalls = 1U << 28;
 constexpr std::uint64_t kMaxLoops = 1'000'000'000;
 constexpr std::uint64_t kMaxRepeat = 100'000;  // all of them are kept
+constexpr std::uint64_t kMaxEpochs = 1000000;
+constexpr std::uint64_t kMaxBatch = 1000000;
 constexpr double kMaxSeconds = 1e6;
 
 constexpr Choice<DocsFormat> kDocsFormats[] = {{"auto", DocsFormat::kAuto},
@@ -64,8 +66,9 @@ constexpr const auto& kViewOptions = kRegionOptions<ProfileOptions, region_view>
 constexpr ValueOption<ProfileOptions> kOptions[] = {
     {"--workload", "NAME", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.workload); },
-     "Run this workload: textcnn, resnet20, or the layers of a FILE.json;\n"
-     "hwprof workloads lists them. Default: textcnn."},
+     "Run this workload: textcnn, resnet20, mlp (learns digits), or the\n"
+     "layers of a FILE.json; hwprof workloads lists them. Default:\n"
+     "textcnn."},
     {"--docs", "FILE", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) {
        return store<std::string>(text, to.docs.emplace());
@@ -95,6 +98,41 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      "Set sizes: k (or filter_sizes=2+4+8), d_e, d_c, n, l, batch.\n"
      "Default: k=2,d_e=300,d_c=128,l=103,batch=64, and of the\n"
      "documents each its own n (words)."},
+    {"--images", "FILE", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) {
+       return store<std::string>(text, to.mlp.images.emplace());
+     },
+     "mlp: learn from the images of FILE, as MNIST has them (IDX, plain\n"
+     "or gzip). Default: generated digits."},
+    {"--labels", "FILE", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) {
+       return store<std::string>(text, to.mlp.labels.emplace());
+     },
+     "mlp: take the labels of --images from FILE. Default: of the\n"
+     "generated digits."},
+    {"--test-images", "FILE", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) {
+       return store<std::string>(text, to.mlp.test_images.emplace());
+     },
+     "mlp: judge the accuracy on the images of FILE, and --test-labels.\n"
+     "Default: on the last sixth of the images, which is not learnt."},
+    {"--test-labels", "FILE", kWork, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) {
+       return store<std::string>(text, to.mlp.test_labels.emplace());
+     },
+     "mlp: take the labels of --test-images from FILE. Default: of the\n"
+     "last sixth."},
+    {"--epochs", "N", kWork, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxEpochs), to.mlp.epochs);
+     },
+     "mlp: go through the images N times, or until the time budget\n"
+     "ends. Default: 10."},
+    {"--batch", "N", kWork, Occurs::kOnce,
+     [](Text name, Text text, ProfileOptions& to) {
+       return store(parse_whole(name, text, 1, kMaxBatch), to.mlp.batch);
+     },
+     "mlp: learn from N images a step. Default: 100."},
     {"--variant", "LIST", kWork, Occurs::kAddsUp,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_list(name, text), to.variants);
@@ -217,6 +255,20 @@ std::uint64_t memory_bytes() {
          static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+// Images and labels come in pairs, and held-out ones beside some to learn from.
+Result<void> check_image_files(const MlpOptions& mlp) {
+  const auto needs = [](const char* given, const char* missing) {
+    return usage_error(fmt::format("{} needs {}", given, missing),
+                       fmt::format("name the file with {} FILE", missing));
+  };
+  if (mlp.images && !mlp.labels) return needs("--images", "--labels");
+  if (mlp.labels && !mlp.images) return needs("--labels", "--images");
+  if (mlp.test_images && !mlp.test_labels) return needs("--test-images", "--test-labels");
+  if (mlp.test_labels && !mlp.test_images) return needs("--test-labels", "--test-images");
+  if (mlp.test_images && !mlp.images) return needs("--test-images", "--images");
+  return {};
+}
+
 Result<ProfileOptions> judge(const Typed& typed) {
   ProfileOptions options;
   auto done = set_values<ProfileOptions>(kOptions, typed.values, options);
@@ -228,6 +280,7 @@ Result<ProfileOptions> judge(const Typed& typed) {
   if (!options.docs && options.docs_format != DocsFormat::kAuto) {
     return usage_error("--docs-format needs --docs", "name the file with --docs FILE");
   }
+  if (auto fits = check_image_files(options.mlp); !fits) return error_of(fits);
   if (typed.verbose && typed.quiet) return usage_error("--verbose and --quiet exclude each other");
   options.ladder = !typed.no_ladder;
   options.overhead = typed.overhead;

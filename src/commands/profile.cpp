@@ -24,6 +24,7 @@ constexpr std::string_view kLayerFile = "FILE.json";
 constexpr NamedWorkload kWorkloads[] = {
     {"textcnn", profile_text_cnn},
     {"resnet20", profile_layers},
+    {"mlp", profile_mlp},
     {kLayerFile, profile_layers},
 };
 
@@ -42,6 +43,12 @@ const std::vector<OwnOption>& own_options() {
       {"--shape", {"textcnn"}},
       {"--loops", {"textcnn"}},
       {"--against", {"resnet20", kLayerFile}},
+      {"--images", {"mlp"}},
+      {"--labels", {"mlp"}},
+      {"--test-images", {"mlp"}},
+      {"--test-labels", {"mlp"}},
+      {"--epochs", {"mlp"}},
+      {"--batch", {"mlp"}},
   };
   return options;
 }

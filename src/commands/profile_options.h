@@ -24,6 +24,13 @@ struct ShapeOptions {
   std::size_t batch = 64;
 };
 
+// Of the workload mlp.
+struct MlpOptions {
+  std::optional<std::string> images, labels, test_images, test_labels;
+  std::size_t batch = 100;
+  int epochs = 10;
+};
+
 enum class Format { kText, kJson, kCsv, kMarkdown };
 
 struct ProfileOptions {
@@ -35,6 +42,7 @@ struct ProfileOptions {
   DocsFormat docs_format = DocsFormat::kAuto;
   Padding padding = Padding::kOwn;
   ShapeOptions shape;
+  MlpOptions mlp;
   std::vector<std::string> variants;  // empty: all
   std::string against;                // another table of layers; empty: none
   std::vector<int> threads;           // each in turn; empty: one for each CPU it may use

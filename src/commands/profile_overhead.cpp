@@ -41,7 +41,7 @@ double seconds_of(const std::function<void()>& work, int passes) {
 
 }  // namespace
 
-std::vector<report::OverheadRow> measure_overhead(const RegionWork& work,
+std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
                                                   const std::atomic<bool>& stop) {
   RegionRuntime& runtime = RegionRuntime::instance();
   std::vector<report::OverheadRow> rows(kModes);

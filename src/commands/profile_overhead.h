@@ -10,7 +10,7 @@
 namespace hwprof {
 
 // After start_regions() with a trace, by the thread that ran `work.pass` before.
-std::vector<report::OverheadRow> measure_overhead(const RegionWork& work,
+std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
                                                   const std::atomic<bool>& stop);
 
 }  // namespace hwprof

@@ -101,7 +101,7 @@ Result<report::Regions> collect_regions(const ProfileOptions& options, const std
 }
 
 Result<void> profile_regions(ProfileSession& session, const ProfileOptions& options,
-                             const RegionWork& work) {
+                             const RegionPasses& work) {
   if (interrupted()) return {};
   session.progress->show("regions", 0.95);
   if (auto done = start_regions(options, session.events); !done) return done;

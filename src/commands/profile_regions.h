@@ -24,7 +24,7 @@ Result<void> start_regions(const ProfileOptions& options, std::span<const std::s
 // what was done, in words.
 Result<report::Regions> collect_regions(const ProfileOptions& options, const std::string& work);
 
-struct RegionWork {
+struct RegionPasses {
   std::string what;             // "forward passes, variant simd"
   std::function<void()> pass;   // in regions
   std::function<void()> plain;  // the same without; may be empty: no --overhead
@@ -32,7 +32,7 @@ struct RegionWork {
 
 // All of it: starts, runs `pass` for a while, collects into the record, measures the overhead.
 Result<void> profile_regions(ProfileSession& session, const ProfileOptions& options,
-                             const RegionWork& work);
+                             const RegionPasses& work);
 
 // Each task in a region of its own inside `around`, with its work declared and its shape described.
 void run_in_regions(const char* around, std::span<const Task* const> tasks);

@@ -102,9 +102,9 @@ Result<int> profile_text_cnn(const ProfileOptions& options) {
     // 6. The fastest pass again, in regions.
     if (const report::ForwardPass* fastest = fastest_pass(record.passes); fastest != nullptr) {
       const std::vector<const Task*> pass = tasks_of(*fastest, model->tasks());
-      const RegionWork work{.what = fmt::format("forward passes, variant {}", fastest->name),
-                            .pass = [&] { run_in_regions("forward", pass); },
-                            .plain = [&] { run_plain(pass); }};
+      const RegionPasses work{.what = fmt::format("forward passes, variant {}", fastest->name),
+                              .pass = [&] { run_in_regions("forward", pass); },
+                              .plain = [&] { run_plain(pass); }};
       if (auto done = profile_regions(*session, options, work); !done) return error_of(done);
     }
   }

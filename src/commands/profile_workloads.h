@@ -10,5 +10,6 @@ namespace hwprof {
 
 Result<int> profile_text_cnn(const ProfileOptions& options);
 Result<int> profile_layers(const ProfileOptions& options);  // resnet20, FILE.json
+Result<int> profile_mlp(const ProfileOptions& options);
 
 }  // namespace hwprof

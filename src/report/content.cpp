@@ -156,19 +156,20 @@ Headline headline(const Profile& profile) {
     if (!blas.fix.empty()) text += " Fix: " + blas.fix;
     return {text, false};
   }
+  const std::string library = blas.provider.value_or("the library");
+  const std::string optimal =
+      fmt::format("BLAS optimal ({}{}{}).", library, blas.core.empty() ? "" : ", ", blas.core);
+  if (profile.training) return {training_headline(*profile.training) + " " + optimal, true};
   const auto fastest =
       std::min_element(profile.passes.begin(), profile.passes.end(),
                        [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
-  const std::string library = blas.provider.value_or("the library");
-  if (profile.layers)
-    return {fmt::format("{} BLAS optimal ({}).", layers_headline(profile), library), true};
+  if (profile.layers) return {layers_headline(profile) + " " + optimal, true};
   if (fastest == profile.passes.end()) {
     return {fmt::format("BLAS optimal: {}", sentence(blas.why.empty() ? library : blas.why)), true};
   }
-  return {
-      fmt::format("Fastest forward pass: {}, {}. BLAS optimal ({}{}{}).", fastest->name,
-                  duration(fastest->time_ns), library, blas.core.empty() ? "" : ", ", blas.core),
-      true};
+  return {fmt::format("Fastest forward pass: {}, {}. {}", fastest->name, duration(fastest->time_ns),
+                      optimal),
+          true};
 }
 
 std::string run_line(const Profile& profile) {
@@ -201,10 +202,16 @@ std::vector<Field> workload_fields(const Profile& profile) {
   const Workload& work = profile.workload;
   std::vector<std::string> shape;
   for (const auto& [name, value] : work.shape) shape.push_back(fmt::format("{}={}", name, value));
-  const std::string workload = fmt::format("{}, {}", work.name, fmt::join(shape, " "));
+  const Field name{"Workload", fmt::format("{}, {}", work.name, fmt::join(shape, " "))};
   if (work.layers > 0) {
-    return {{"Workload", fmt::format("{}; {}", workload, counted(work.layers, "layer"))}};
+    return {{"Workload", fmt::format("{}; {}", name.text, counted(work.layers, "layer"))}};
   }
+  if (profile.training) {
+    std::vector<Field> fields = training_fields(*profile.training);
+    fields.insert(fields.begin(), name);
+    return fields;
+  }
+
   std::string documents = fmt::format("{} of {}, {} to {} words, mean {}; {}", work.documents_used,
                                       work.documents_total, work.min_length, work.max_length,
                                       significant(work.mean_length, 4), work.documents);
@@ -216,10 +223,7 @@ std::vector<Field> workload_fields(const Profile& profile) {
       "{}: the convolution does {} times the work of unpadded documents; padding to the longest of "
       "the batch would make it {} times",
       work.padding, significant(work.padding_factor, 3), significant(work.batch_padding_factor, 3));
-  return {{"Workload", workload},
-          {"Documents", documents},
-          {"Padding", padding},
-          {"Vectors", work.embedding}};
+  return {name, {"Documents", documents}, {"Padding", padding}, {"Vectors", work.embedding}};
 }
 
 std::vector<Field> blas_fields(const Blas& blas) {

@@ -61,6 +61,8 @@ Table scaling_table(const Scaling& scaling);
 Table counters_table(const std::string& title, const std::vector<const Row*>& rows,
                      const std::function<TableRow(const Row&)>& head);
 Table passes_table(const Profile& profile);
+Table epochs_table(const Training& training);
+Table phases_table(const Training& training);
 Table complexity_table(const Complexity& complexity);
 Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);
 inline Table ladder_table(const Blas& blas) { return ladder_table(blas.ladder, blas.ladder_note); }
@@ -69,6 +71,9 @@ inline Table ladder_table(const Blas& blas) { return ladder_table(blas.ladder, b
 // table's times beside ours. None for another workload.
 std::vector<Table> layers_tables(const Profile& profile);
 std::string layers_headline(const Profile& profile);  // how fast an inference is
+// What training came to, for the headline; what is trained on what.
+std::string training_headline(const Training& training);
+std::vector<Field> training_fields(const Training& training);
 
 std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share

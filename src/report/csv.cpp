@@ -1,10 +1,11 @@
 // One line a row, so that runs of many machines can be put one below the other: what identifies the
-// run stands in every line. Full precision; an empty cell is an absent number, its reason stands in
-// the reason columns.
+// run stands in every line. A network of layers has a line a layer instead; of a workload that
+// learns, a line a phase and a line an epoch follow. Full precision; an empty cell is an absent
+// number, its reason stands in the reason columns.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <span>
 
 #include "src/report/content.h"
 #include "src/report/csv_parts.h"
@@ -90,28 +91,6 @@ Cells counter_cells(const std::string& name, const std::string& unit, const Even
           {name + "_implausible", count ? count->implausible : ""}};
 }
 
-// With their units, in the order of first use.
-using Events = std::vector<std::pair<std::string, std::string>>;
-
-void add_events(const Row& row, Events& events) {
-  for (const EventCount& count : row.counters) {
-    const std::pair event{count.name, count.unit};
-    if (std::find(events.begin(), events.end(), event) == events.end()) events.push_back(event);
-  }
-}
-
-Cells cells_of(const Profile& profile, const Cells& first, const Row& row, const Events& events) {
-  Cells cells = run_cells(profile);
-  for (const auto& cell : first) cells.push_back(cell);
-  for (auto& cell : row_cells(profile, row)) cells.push_back(std::move(cell));
-  for (const auto& [event, unit] : events) {
-    for (auto& cell : counter_cells(event, unit, find_count(row, event))) {
-      cells.push_back(std::move(cell));
-    }
-  }
-  return cells;
-}
-
 // What a layer of a network has besides its row.
 Cells layer_cells(const LayerForm& form, const LayerRow& layer) {
   const auto& whole = form.whole_ns;
@@ -125,41 +104,115 @@ Cells layer_cells(const LayerForm& form, const LayerRow& layer) {
           {"sum_of_layers_ns", number(form.sum_ns)}};
 }
 
+// What an epoch and a phase of training have besides op and variant; empty in every other line.
+Cells training_cells(const Epoch* epoch, const TrainingPhase* phase) {
+  const auto of_epoch = [&](double Epoch::*member) { return epoch ? number(epoch->*member) : ""; };
+  return {{"epoch", epoch ? fmt::format("{}", epoch->number) : ""},
+          {"loss", of_epoch(&Epoch::loss)},
+          {"accuracy", of_epoch(&Epoch::accuracy)},
+          {"samples_per_s", of_epoch(&Epoch::samples_per_s)},
+          {"phase", phase ? phase->name : ""},
+          {"phase_calls", phase ? fmt::format("{}", phase->calls) : ""},
+          {"phase_total_ns", phase ? number(phase->total_ns) : ""},
+          {"phase_share", phase ? number(phase->share) : ""},
+          {"phase_gflops", phase ? number(phase->gflops) : ""},
+          {"phase_peak_fraction", phase ? number(phase->peak_fraction) : ""}};
+}
+
+// The columns of a row, without what only a row has.
+Cells named(const Profile& profile, const std::string& op, const std::string& variant) {
+  Cells cells = row_cells(profile, {});
+  for (auto& [name, value] : cells) value = name == "op" ? op : name == "variant" ? variant : "";
+  return cells;
+}
+
 struct Line {
-  Cells first;
-  const Row* row;
+  Cells of_layer, of_row;
+  std::span<const EventCount> counters;
+  Cells of_training;
 };
 
-// A line a layer for a network, a line a row for everything else.
-std::vector<Line> lines_of(const Profile& profile) {
+std::vector<Line> layer_lines(const Profile& profile, const Layers& layers) {
   std::vector<Line> lines;
-  if (!profile.layers) {
-    for (const Row& row : profile.rows) lines.push_back({{}, &row});
-    return lines;
-  }
-  for (const LayerForm& form : profile.layers->forms) {
-    for (const LayerRow& layer : form.layers)
-      lines.push_back({layer_cells(form, layer), &layer.row});
+  for (const LayerForm& form : layers.forms) {
+    for (const LayerRow& layer : form.layers) {
+      lines.push_back(
+          {layer_cells(form, layer), row_cells(profile, layer.row), layer.row.counters, {}});
+    }
   }
   return lines;
+}
+
+void add_training_lines(const Profile& profile, const Training& training,
+                        std::vector<Line>& lines) {
+  const auto add_phase = [&](const std::string& variant, const TrainingPhase& phase) {
+    lines.push_back(
+        {{}, named(profile, "phase", variant), phase.counters, training_cells(nullptr, &phase)});
+  };
+  for (Line& line : lines) line.of_training = training_cells(nullptr, nullptr);
+  add_phase("", training.load);
+  for (const TrainingRun& run : training.runs) {
+    for (const Epoch& epoch : run.epochs) {
+      lines.push_back(
+          {{}, named(profile, "epoch", run.variant), {}, training_cells(&epoch, nullptr)});
+    }
+    for (const TrainingPhase& phase : run.phases) add_phase(run.variant, phase);
+  }
+}
+
+std::vector<Line> lines_of(const Profile& profile) {
+  if (profile.layers) return layer_lines(profile, *profile.layers);
+  std::vector<Line> lines;
+  for (const Row& row : profile.rows)
+    lines.push_back({{}, row_cells(profile, row), row.counters, {}});
+  if (profile.training) add_training_lines(profile, *profile.training, lines);
+  return lines;
+}
+
+// With their units, in the order of first use.
+using Events = std::vector<std::pair<std::string, std::string>>;
+
+void add_events(std::span<const EventCount> counters, Events& events) {
+  for (const EventCount& count : counters) {
+    const std::pair event{count.name, count.unit};
+    if (std::find(events.begin(), events.end(), event) == events.end()) events.push_back(event);
+  }
+}
+
+Cells cells_of(const Profile& profile, const Line& line, const Events& events) {
+  Cells cells = run_cells(profile);
+  const auto append = [&cells](const Cells& more) {
+    cells.insert(cells.end(), more.begin(), more.end());
+  };
+  append(line.of_layer);
+  append(line.of_row);
+  for (const auto& [event, unit] : events) {
+    const auto at = std::find_if(line.counters.begin(), line.counters.end(),
+                                 [&](const EventCount& count) { return count.name == event; });
+    append(counter_cells(event, unit, at == line.counters.end() ? nullptr : &*at));
+  }
+  append(line.of_training);
+  return cells;
 }
 
 }  // namespace
 
 Cells profile_cells(const Profile& profile, const Row& row) {
   Events events;
-  for (const Row& any : profile.rows) add_events(any, events);
-  return cells_of(profile, {}, row, events);
+  for (const Row& any : profile.rows) add_events(any.counters, events);
+  return cells_of(profile, {{}, row_cells(profile, row), row.counters, {}}, events);
 }
 
 std::string profile_csv(const Profile& profile) {
   const std::vector<Line> lines = lines_of(profile);
   Events events;
-  for (const Line& line : lines) add_events(*line.row, events);
-  const Cells none = profile.layers ? layer_cells({}, {}) : Cells();
-  std::string out = line_of(cells_of(profile, none, {}, events), true);
-  for (const Line& line : lines)
-    out += line_of(cells_of(profile, line.first, *line.row, events), false);
+  for (const Line& line : lines) add_events(line.counters, events);
+  const Line none{profile.layers ? layer_cells({}, {}) : Cells(),
+                  row_cells(profile, {}),
+                  {},
+                  profile.training ? training_cells(nullptr, nullptr) : Cells()};
+  std::string out = line_of(cells_of(profile, none, events), true);
+  for (const Line& line : lines) out += line_of(cells_of(profile, line, events), false);
   return out;
 }
 

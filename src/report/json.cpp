@@ -101,6 +101,7 @@ Json workload_json(const Workload& work) {
   if (work.layers > 0) {
     return {{"name", work.name}, {"layers", work.layers}, {"shape", shape}};
   }
+  if (work.documents_total == 0) return {{"name", work.name}, {"shape", shape}};  // has none
   return {{"name", work.name},
           {"documents", work.documents},
           {"embedding", work.embedding},
@@ -276,6 +277,7 @@ std::string profile_json(const Profile& profile) {
               {"scaling", profile.scaling ? scaling_json(*profile.scaling) : Json(nullptr)},
               {"warnings", warnings_json(profile.warnings)}};
   if (profile.layers) add_layers_json(profile, *profile.layers, out);
+  if (profile.training) out["training"] = training_json(*profile.training);
   return json_text(out);
 }
 

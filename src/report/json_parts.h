@@ -48,6 +48,7 @@ Json time_json(const TimeNs& time);
 Json pin_json(const Pin& pin);
 Json row_json(const Profile& profile, const Row& row);
 Json machine_json(const Machine& machine);
+Json training_json(const Training& training);
 Json ladder_json(const std::vector<LadderRung>& ladder);
 Json counters_json(const std::vector<EventCount>& counters);
 Json warnings_json(const std::vector<Warning>& warnings);

@@ -71,6 +71,10 @@ std::string profile_markdown(const Profile& profile) {
   out += fmt::format("\n{}: {}\n\n", markdown_escaped(run_line(profile)),
                      markdown_escaped(command_line(profile)));
   out += markdown_list(machine_fields(profile)) + markdown_list(workload_fields(profile));
+  if (profile.training) {
+    out += markdown_table(epochs_table(*profile.training)) +
+           markdown_table(phases_table(*profile.training));
+  }
   out += markdown_table(operations_table(profile)) + markdown_table(repeats_table(profile)) +
          markdown_table(counters_table(profile));
   for (const Table& table : layers_tables(profile)) out += markdown_table(table);

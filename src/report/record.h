@@ -16,6 +16,7 @@
 #include "src/report/regions_record.h"
 #include "src/report/row.h"
 #include "src/report/scaling_record.h"
+#include "src/report/training_record.h"
 
 namespace hwprof::report {
 
@@ -134,7 +135,8 @@ struct Profile {
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;
   Complexity complexity;
-  std::optional<Layers> layers;  // of a network of layers
+  std::optional<Layers> layers;      // of a network of layers
+  std::optional<Training> training;  // of a workload that learns
   std::optional<Regions> regions;
   std::optional<Scaling> scaling;  // absent: one number of threads
   std::vector<Warning> warnings;

@@ -139,7 +139,8 @@ Table operations_table(const Profile& profile) {
   if (!checked.empty()) {
     const std::string over = profile.layers
                                  ? "of the whole result, over its largest number"
-                                 : fmt::format("over {} documents", fmt::join(checked, " or "));
+                                 : fmt::format("over {} {}", fmt::join(checked, " or "),
+                                               profile.training ? "images" : "documents");
     table.notes.push_back(
         fmt::format("max rel. error: against the reference in double precision, {}.", over));
   }
@@ -148,7 +149,7 @@ Table operations_table(const Profile& profile) {
 }
 
 Table passes_table(const Profile& profile) {
-  Table table{.title = "Forward passes",
+  Table table{.title = profile.training ? "Products of a training step" : "Forward passes",
               .columns = {{"pass", true}, {"time"}, {"layers", true}},
               .rows = {},
               .notes = {}};

@@ -26,6 +26,10 @@ std::string profile_text(const Profile& profile, const TextStyle& style) {
   page.blank();
   page.fields(workload_fields(profile));
 
+  if (profile.training) {
+    page.table(epochs_table(*profile.training));
+    page.table(phases_table(*profile.training));
+  }
   page.table(operations_table(profile));
   page.table(repeats_table(profile));
   page.table(counters_table(profile));

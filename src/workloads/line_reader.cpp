@@ -2,20 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "src/workloads/input_file.h"
+
 namespace hwprof {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 Result<std::size_t> read_some(int fd, char* to, std::size_t bytes, const std::string& path) {
   for (;;) {
@@ -43,20 +42,9 @@ Result<void> write_all(int fd, std::string_view bytes) {
 }  // namespace
 
 Result<LineReader> LineReader::open(const std::string& path) {
-  UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) {
-    const int code = errno;
-    return tl::make_unexpected(
-        Error{Fault::kUsage, code,
-              fmt::format("cannot open {}: {}", display_name(path), std::strerror(code)),
-              code == EACCES ? "you may not read it: see ls -l" : "check the path"});
-  }
-  struct stat status {};
-  if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return usage_error(fmt::format("{} is a directory", display_name(path)), "name a file in it");
-  }
-  return LineReader(std::move(fd), path);
+  Result<UniqueFd> fd = open_input(path);
+  if (!fd) return error_of(fd);
+  return LineReader(*std::move(fd), path);
 }
 
 std::string LineReader::place() const {

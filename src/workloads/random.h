@@ -3,8 +3,10 @@
 // Generator: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014; prng.di.unimi.it/splitmix64.c).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace hwprof {
 
@@ -24,6 +26,12 @@ class SplitMix64 {
     return static_cast<std::uint32_t>(((next() >> 32) * bound) >> 32);
   }
 
+  // Uniform in [-bound, bound).
+  float symmetric(float bound) {
+    constexpr float kHalf = 1U << 23;
+    return (static_cast<float>(below(1U << 24)) - kHalf) * (bound / kHalf);
+  }
+
   // Nearly normal, mean 0, the given standard deviation, never beyond 3.5 of them: the sum of four
   // uniform 16-bit numbers (Irwin-Hall). Integers and one product, hence no libm that differs.
   float bell(float deviation) {
@@ -38,6 +46,14 @@ class SplitMix64 {
  private:
   std::uint64_t state_;
 };
+
+// Every order equally likely (Fisher-Yates).
+template <class Items>
+void shuffle(Items& items, SplitMix64& random) {
+  for (std::size_t i = items.size(); i > 1; --i) {
+    std::swap(items[i - 1], items[random.below(static_cast<std::uint32_t>(i))]);
+  }
+}
 
 // FNV-1a, 64 bits.
 inline std::uint64_t hash_text(std::string_view text) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "src/workloads/random.h"
 
@@ -50,9 +49,7 @@ std::vector<std::size_t> draw_lengths(std::size_t documents, SplitMix64& random)
       --sum;
     }
   }
-  for (std::size_t i = documents; i > 1; --i) {  // Fisher-Yates
-    std::swap(lengths[i - 1], lengths[random.below(static_cast<std::uint32_t>(i))]);
-  }
+  shuffle(lengths, random);
   return lengths;
 }
 

@@ -47,10 +47,7 @@ Result<FloatBuffer> uniform(std::size_t count, std::size_t fan_in, SplitMix64& r
   Result<FloatBuffer> buffer = FloatBuffer::zeros(count);
   if (!buffer) return buffer;
   const float bound = 1.0f / std::sqrt(static_cast<float>(fan_in));
-  constexpr float kHalf = 1U << 23;
-  for (float& value : buffer->span()) {
-    value = (static_cast<float>(random.below(1U << 24)) - kHalf) * (bound / kHalf);
-  }
+  for (float& value : buffer->span()) value = random.symmetric(bound);
   return buffer;
 }
 
