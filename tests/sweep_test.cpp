@@ -37,7 +37,7 @@ Task task_of(std::uint64_t n, std::uint64_t steps) {
 
 report::Sweep sweep_of(std::uint64_t (*steps)(std::uint64_t n)) {
   SweepOptions options;
-  options.measure.threads = 1;
+  options.measure.threads = {1};
   options.measure.ladder = false;
   options.measure.quiet = true;
   options.measure.time_budget_s = 3;

@@ -156,6 +156,10 @@ Result<SweepOptions> judge(const Typed& typed) {
                        "as in hwprof sweep --op conv1d --variant fused --param n=32:2048");
   }
   if (options.ranges.empty()) return usage_error("sweep needs a size to sweep", kParamHint);
+  if (options.measure.threads.size() > 1) {
+    return usage_error("--threads: a sweep takes one number of threads",
+                       "run it again for the other one");
+  }
   if (typed.verbose && typed.quiet) return usage_error("--verbose and --quiet exclude each other");
   options.measure.ladder = false;
   options.measure.quiet = typed.quiet;

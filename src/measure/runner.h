@@ -33,8 +33,8 @@ struct RunnerOptions {
   std::size_t min_samples_slow = 6;  // where one call is longer than a slice
   // Fixed by the user: calls a slice, then timed as one; slices, then neither the width of the
   // interval nor the budget ends the measurement.
-  std::optional<std::uint64_t> loops;
-  std::optional<std::size_t> repeat;
+  std::optional<std::uint64_t> loops = std::nullopt;
+  std::optional<std::size_t> repeat = std::nullopt;
 };
 
 // No order statistic brackets the median with 95 % below six samples: 2 (1/2)^5 > 0.05.

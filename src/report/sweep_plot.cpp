@@ -12,7 +12,7 @@
 namespace hwprof::report {
 namespace {
 
-constexpr int kRows = 14;
+constexpr int kRows = 13;
 constexpr int kLabel = 9;     // "12.3 ms |" is the widest
 constexpr int kWidest = 100;  // a wider plot shows no more
 constexpr char kModel = '.';

@@ -121,7 +121,9 @@ Table operations_table(const Profile& profile) {
                             : dash,
           bound_cell(row),
           derived(row.forward_share, in_percent, name + " (% of pass)",
-                  row.pass.empty() ? "in none of the forward passes" : row.reason),
+                  !row.pass.empty() ? row.reason
+                  : profile.scaling ? "the passes are of the first number of threads"
+                                    : "in none of the forward passes"),
           derived(row.max_rel_error, scientific, name + " (error)", error_reason(row)),
           derived(row.roofline_fraction, in_percent, "roofline", profile.peak_reason),
           row.roofline_ns ? duration(*row.roofline_ns) : dash,

@@ -174,6 +174,9 @@ class BadInput(CliTest):
     def test_a_filter_longer_than_the_document_at_some_point(self):
         self.refused("--op", "conv1d", "--param", "k=2:64", "--shape", "n=32", names=["k=", "n=32"])
 
+    def test_several_numbers_of_threads(self):
+        self.refused(*N, "--threads", "1,2", names="--threads")
+
     def test_sizes_that_no_memory_holds(self):
         self.refused("--op", "linear", "--param", "l=8:2000000000", names=["GiB", "l=2000000000"])
 
