@@ -129,7 +129,7 @@ bool pass_on(SignalWatch::Signal signal, const Child& child) {
 }
 
 // Absent where no process had any.
-std::optional<report::Regions> regions_of(const observe::RegionFiles& files,
+std::optional<report::Regions> regions_of(const RegionFiles& files,
                                           const report::RegionView& view) {
   const std::vector<report::Regions> processes = files.read();
   if (processes.empty()) return std::nullopt;
@@ -154,7 +154,7 @@ Result<report::Run> observe_command(const RunRequest& request, report::Run recor
   if (!signals) return error_of(signals);
   Orphans orphans;
   Evidence evidence = Evidence::prepare(request);
-  const auto regions = observe::RegionFiles::prepare(request.user);
+  const auto regions = RegionFiles::prepare(request.user);
   if (!regions) warn(record, "regions", regions.error().what);
   std::vector<std::string> environment = evidence.environment();
   if (regions)
