@@ -93,6 +93,8 @@ void align_counts(std::vector<Region>& rows) {
                        [&](const auto& known) { return known.name == count.name; }))
         events.push_back({.name = count.name,
                           .unit = count.unit,
+                          .total = std::nullopt,
+                          .self = std::nullopt,
                           .status = "not-counted",
                           .reason = "not all processes counted it"});
   for (Region& row : rows) {
