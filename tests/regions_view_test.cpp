@@ -69,7 +69,7 @@ TEST(RegionsView, PathsWithoutASortStayATree) {
 }
 
 TEST(RegionsView, AGroupAddsSelfButNoTotalTwice) {
-  const Regions seen = view_regions(sample(), {.group_by = GroupBy::kName});
+  const Regions seen = view_regions(sample(), {.group_by = GroupBy::kName, .sort = ""});
   ASSERT_THAT(names(seen), ElementsAre("conv", "gemm", "step"));
   EXPECT_EQ(*seen.rows[1].self_ns, 300);
   EXPECT_EQ(*seen.rows[1].total_ns, 300) << "200 + 100; the 40 are inside of the 100";
@@ -95,7 +95,7 @@ TEST(RegionsView, SortsCutsAndSaysHowManyRowsAreHidden) {
   const Regions seen = view_regions(sample(), {.sort = "page-faults", .top = 2});
   EXPECT_THAT(names(seen), ElementsAre("conv", "gemm"));
   EXPECT_EQ(seen.hidden, 3u);
-  const Regions flat = view_regions(sample(), {.depth = 1});
+  const Regions flat = view_regions(sample(), {.sort = "", .depth = 1});
   EXPECT_THAT(names(flat), ElementsAre("step"));
   EXPECT_DOUBLE_EQ(*flat.rows[0].self_share, 0.1) << "of all regions, shown or not";
   EXPECT_EQ(flat.hidden, 5u);
@@ -130,7 +130,7 @@ TEST(RegionsView, ProcessesAddUpByPathTypeAndShape) {
 // Every number of the record, in every form of the report.
 TEST(RegionsReport, JsonCsvMarkdownAndTextAgree) {
   report::Profile profile;
-  profile.regions = view_regions(sample(), {.group_by = GroupBy::kShape});
+  profile.regions = view_regions(sample(), {.group_by = GroupBy::kShape, .sort = ""});
   const auto& rows = profile.regions->rows;
   const auto json = nlohmann::json::parse(report::profile_json(profile))["regions"];
   const std::string csv = report::regions_csv(*profile.regions);
