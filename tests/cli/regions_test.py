@@ -13,6 +13,7 @@ import harness
 from harness import CliTest, environment, hwprof, profile
 
 PROGRAM = os.environ["REGION_PROGRAM"]
+MEMORY = os.environ["HWPROF_MEMORY"]
 QUIET = ["--no-ladder", "--no-samples", "--no-calls", "--no-counters"]
 
 
@@ -102,7 +103,8 @@ class Profile(CliTest):
 
 class Run(CliTest):
     def run_program(self, *arguments, **options):
-        done = hwprof("run", *QUIET, "--format", "json", *arguments, "--", PROGRAM, **options)
+        done = hwprof("run", *QUIET, "--format", "json", *arguments, "--",
+                      "env", "LD_PRELOAD=" + MEMORY, PROGRAM, **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stderr)["regions"]
 
@@ -134,6 +136,12 @@ class Run(CliTest):
         # The process that was started by exec shares the file with the first, which ends last.
         self.assertEqual(regions["processes"], 2)
         self.assertTrue(os.path.exists(path))
+
+    def test_memory_that_nobody_watches_is_absent_with_the_reason(self):
+        done = hwprof("run", *QUIET, "--format", "json", "--", PROGRAM)
+        regions = json.loads(done.stderr)["regions"]
+        self.assertIn("libhwprof-memory", regions["memory_reason"])
+        self.assertEqual([row["memory_bytes"] for row in regions["rows"]], [None] * 3)
 
     def test_a_program_without_regions_has_none(self):
         done = hwprof("run", *QUIET, "--format", "json", "--", "true")
