@@ -57,10 +57,11 @@ RegionNode* RegionTree::described(RegionNode* node, const char* type, const char
   made->type = type;
   made->shape = shape;
   index_.emplace(Key{plain, descriptions_.emplace_back(std::move(key))}, made);
-  made->next_described.store(plain->first_described.load(std::memory_order_relaxed),
-                             std::memory_order_relaxed);
-  plain->first_described.store(made, std::memory_order_release);
-  return made;
+  std::atomic<RegionNode*>& link = plain->last_described == nullptr
+                                       ? plain->first_described
+                                       : plain->last_described->next_described;
+  link.store(made, std::memory_order_release);
+  return plain->last_described = made;
 } catch (const std::bad_alloc&) {
   return nullptr;
 }

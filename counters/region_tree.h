@@ -51,7 +51,8 @@ struct RegionNode {
 
   // Owner only.
   RegionNode* last_child = nullptr;  // end of the list of children
-  RegionNode* hint = nullptr;        // child that was entered last
+  RegionNode* last_described = nullptr;
+  RegionNode* hint = nullptr;  // child that was entered last
 };
 
 class RegionTree {

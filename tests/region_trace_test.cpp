@@ -177,6 +177,7 @@ TEST(RegionDescription, EntriesOfOneNameAndAnotherShapeAreRowsOfTheirOwn) {
     const Json seen = report();
     const std::vector<Json> rows = rows_named(seen, "conv");
     ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[1]["shape"], "3x3") << "in the order of their first entry";
     std::map<std::string, int> calls;
     for (const Json& row : rows)
       calls[row["shape"].is_null() ? "" : row["shape"].get<std::string>()] = row["calls"];

@@ -124,169 +124,169 @@ void warn_of_orphans(const std::vector<Orphans::Left>& left, report::Run& record
 }
 
 // Absent where no process had any.
-std::optional<report::Regions> regions_of(const observe::RegionFiles& files,
+std::optional<report::Regions> regions_of(const RegionFiles& files,
                                           const report::RegionView& view) {
   const std::vector<report::Regions> processes = files.read();
   if (processes.empty()) return std::nullopt;
   return view_regions(merge_regions(processes), view);
-  report::Run not_run(report::Run record, const Error& error) {
-    record.exit = error.code == ENOENT ? kNotFound : kNotRunnable;
-    record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
+}
+
+report::Run not_run(report::Run record, const Error& error) {
+  record.exit = error.code == ENOENT ? kNotFound : kNotRunnable;
+  record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
+  return record;
+}
+
+Result<report::Run> observe_command(const RunRequest& request, PassedSignals& signals,
+                                    report::Run record) {
+  // 1. The command, before anything is put into the system for it.
+  const Result<std::string> path = find_program(request.command.front());
+  if (!path) return not_run(std::move(record), path.error());
+  const ProgramFile program = inspect_program(*path);
+  warn_of_limits(program, record);
+
+  // 2. The watchers that must be there first, then the command, held before its execve.
+  Orphans orphans;
+  Evidence evidence = Evidence::prepare(request);
+  const auto regions = RegionFiles::prepare(request.user);
+  if (!regions) warn(record, "regions", regions.error().what);
+  std::vector<std::string> environment = evidence.environment();
+  if (regions)
+    for (const std::string& variable : regions->environment()) environment.push_back(variable);
+  auto child =
+      Child::start(*path, request.command,
+                   {.cpus = request.pin, .environment = environment, .user = request.user});
+  if (!child) return error_of(child);
+  evidence.attach(child->pid(), true);
+  const auto counting = start_counting(request, record, child->pid(), true);
+  spdlog::info("{} is process {}", *path, child->pid());
+
+  // 3. It runs.
+  const auto begin = Clock::now();
+  if (auto released = child->release(); !released) {
+    // The file was there a moment ago: whatever the kernel says of it now, it cannot be run.
+    record = not_run(std::move(record), released.error());
+    record.exit = kNotRunnable;
     return record;
   }
+  Watch watch{.exit_descriptor = child->exit_descriptor(),
+              .signals = signals.watch(),
+              .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, *child); },
+              .evidence = &evidence,
+              .on_tick =
+                  [&] {
+                    orphans.reap(child->pid());
+                    return true;
+                  }};
+  watch_until_end(watch);
+  const Result<ChildEnd> end = child->wait();
+  record.wall_s = seconds_since(begin);
+  if (!end) return error_of(end);
 
-  Result<report::Run> observe_command(const RunRequest& request, PassedSignals& signals,
-                                      report::Run record) {
-    // 1. The command, before anything is put into the system for it.
-    const Result<std::string> path = find_program(request.command.front());
-    if (!path) return not_run(std::move(record), path.error());
-    const ProgramFile program = inspect_program(*path);
-    warn_of_limits(program, record);
-
-    // 2. The watchers that must be there first, then the command, held before its execve.
-    Orphans orphans;
-    Evidence evidence = Evidence::prepare(request);
-    const auto regions = observe::RegionFiles::prepare(request.user);
-    if (!regions) warn(record, "regions", regions.error().what);
-    std::vector<std::string> environment = evidence.environment();
-    if (regions)
-      for (const std::string& variable : regions->environment()) environment.push_back(variable);
-    auto child =
-        Child::start(*path, request.command,
-                     {.cpus = request.pin, .environment = environment, .user = request.user});
-    if (!child) return error_of(child);
-    evidence.attach(child->pid(), true);
-    const auto counting = start_counting(request, record, child->pid(), true);
-    spdlog::info("{} is process {}", *path, child->pid());
-
-    // 3. It runs.
-    const auto begin = Clock::now();
-    if (auto released = child->release(); !released) {
-      // The file was there a moment ago: whatever the kernel says of it now, it cannot be run.
-      record = not_run(std::move(record), released.error());
-      record.exit = kNotRunnable;
-      return record;
-    }
-    Watch watch{
-        .exit_descriptor = child->exit_descriptor(),
-        .signals = signals.watch(),
-        .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, *child); },
-        .evidence = &evidence,
-        .on_tick =
-            [&] {
-              orphans.reap(child->pid());
-              return true;
-            }};
-    watch_until_end(watch);
-    const Result<ChildEnd> end = child->wait();
-    record.wall_s = seconds_since(begin);
-    if (!end) return error_of(end);
-
-    // 4. What was found out.
-    record.exit = end->exit;
-    orphans.reap(child->pid());
-    record.user_s = end->user_s + orphans.user_s();
-    record.system_s = end->system_s + orphans.system_s();
-    record.peak_rss_bytes = end->peak_rss_bytes;
-    if (!end->peak_rss_bytes) {
-      record.peak_rss_reason =
-          fmt::format("below the {} KiB that starting it took, which the kernel counts to it",
-                      end->start_rss_bytes / 1024);
-    }
-    if (counting)
-      record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
-    evidence.finish(record);
-    if (regions) record.regions = regions_of(*regions, request.region_view);
-    warn_of_orphans(orphans.running(child->pid()), record);
-    return record;
+  // 4. What was found out.
+  record.exit = end->exit;
+  orphans.reap(child->pid());
+  record.user_s = end->user_s + orphans.user_s();
+  record.system_s = end->system_s + orphans.system_s();
+  record.peak_rss_bytes = end->peak_rss_bytes;
+  if (!end->peak_rss_bytes) {
+    record.peak_rss_reason =
+        fmt::format("below the {} KiB that starting it took, which the kernel counts to it",
+                    end->start_rss_bytes / 1024);
   }
+  if (counting)
+    record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
+  evidence.finish(record);
+  if (regions) record.regions = regions_of(*regions, request.region_view);
+  warn_of_orphans(orphans.running(child->pid()), record);
+  return record;
+}
 
-  // The observed run, then those that are only timed.
-  Result<report::Run> run_command(const RunRequest& request, report::Run record) {
-    std::optional<Repetition> repetition;
-    if (request.repeat > 0) {
-      auto prepared = Repetition::prepare();
-      if (!prepared) return error_of(prepared);
-      repetition = *prepared;
-    }
-    auto watch = SignalWatch::begin();
-    if (!watch) return error_of(watch);
-    PassedSignals signals(*std::move(watch));
-    auto observed = observe_command(request, signals, std::move(record));
-    if (observed && observed->not_run.empty() && repetition)
-      repetition->run(request, signals, *observed);
-    return observed;
+// The observed run, then those that are only timed.
+Result<report::Run> run_command(const RunRequest& request, report::Run record) {
+  std::optional<Repetition> repetition;
+  if (request.repeat > 0) {
+    auto prepared = Repetition::prepare();
+    if (!prepared) return error_of(prepared);
+    repetition = *prepared;
   }
+  auto watch = SignalWatch::begin();
+  if (!watch) return error_of(watch);
+  PassedSignals signals(*std::move(watch));
+  auto observed = observe_command(request, signals, std::move(record));
+  if (observed && observed->not_run.empty() && repetition)
+    repetition->run(request, signals, *observed);
+  return observed;
+}
 
-  Result<ProcessInfo> check_process(pid_t pid) {
-    if (pid == ::getpid())
-      return usage_error(fmt::format("PID {} is hwprof itself", pid),
-                         "give the process to observe");
-    const auto info = process_info(pid);
-    if (!info)
-      return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
-    if (info->kernel_thread)
-      return usage_error(fmt::format("process {} ({}) is a thread of the kernel", pid, info->name),
-                         "only programs can be observed");
-    if (info->state == 'Z')
-      return usage_error(fmt::format("process {} ({}) has already ended", pid, info->name));
-    if (::geteuid() != 0 && info->user != ::geteuid()) {
-      return environment_error(
-          EPERM,
-          fmt::format("process {} ({}) belongs to another user (uid {}): the kernel lets only its "
-                      "owner and root observe it",
-                      pid, info->name, info->user),
-          "run hwprof as root or as that user");
-    }
-    return *info;
+Result<ProcessInfo> check_process(pid_t pid) {
+  if (pid == ::getpid())
+    return usage_error(fmt::format("PID {} is hwprof itself", pid), "give the process to observe");
+  const auto info = process_info(pid);
+  if (!info)
+    return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
+  if (info->kernel_thread)
+    return usage_error(fmt::format("process {} ({}) is a thread of the kernel", pid, info->name),
+                       "only programs can be observed");
+  if (info->state == 'Z')
+    return usage_error(fmt::format("process {} ({}) has already ended", pid, info->name));
+  if (::geteuid() != 0 && info->user != ::geteuid()) {
+    return environment_error(
+        EPERM,
+        fmt::format("process {} ({}) belongs to another user (uid {}): the kernel lets only its "
+                    "owner and root observe it",
+                    pid, info->name, info->user),
+        "run hwprof as root or as that user");
   }
+  return *info;
+}
 
-  Result<report::Run> observe_process(const RunRequest& request, report::Run record) {
-    const pid_t pid = *request.attach;
-    const Result<ProcessInfo> first = check_process(pid);
-    if (!first) return error_of(first);
-    // From here on the descriptor means this process, whatever becomes of its number.
-    const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd.valid())
-      return environment_error(
-          errno, fmt::format("cannot attach to process {}: {}", pid, std::strerror(errno)));
-    record.attached_pid = pid;
-    record.command = first->command.empty() ? std::vector{first->name} : first->command;
+Result<report::Run> observe_process(const RunRequest& request, report::Run record) {
+  const pid_t pid = *request.attach;
+  const Result<ProcessInfo> first = check_process(pid);
+  if (!first) return error_of(first);
+  // From here on the descriptor means this process, whatever becomes of its number.
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid())
+    return environment_error(
+        errno, fmt::format("cannot attach to process {}: {}", pid, std::strerror(errno)));
+  record.attached_pid = pid;
+  record.command = first->command.empty() ? std::vector{first->name} : first->command;
 
-    auto signals = SignalWatch::begin();
-    if (!signals) return error_of(signals);
-    Evidence evidence = Evidence::prepare(request);
-    evidence.attach(pid, false);
-    const auto counting = start_counting(request, record, pid, false);
+  auto signals = SignalWatch::begin();
+  if (!signals) return error_of(signals);
+  Evidence evidence = Evidence::prepare(request);
+  evidence.attach(pid, false);
+  const auto counting = start_counting(request, record, pid, false);
 
-    const auto begin = Clock::now();
-    ProcessInfo last = *first;
-    const auto remember = [&] {
-      auto now = process_info(pid);
-      if (!now || now->start_ticks != first->start_ticks || now->state == 'Z') return;
-      last = *std::move(now);
-      if (const auto peak = peak_rss_bytes(pid)) record.peak_rss_bytes = peak;
-    };
-    Watch watch{.exit_descriptor = pidfd.get(),
-                .signals = *signals,
-                .on_signal = [](SignalWatch::Signal) { return false; },
-                .evidence = &evidence,
-                .on_tick =
-                    [&] {
-                      remember();
-                      return !request.attach_seconds ||
-                             seconds_since(begin) < *request.attach_seconds;
-                    }};
-    record.detached = !watch_until_end(watch);
-    record.wall_s = seconds_since(begin);
-    remember();
-    record.user_s = last.user_s - first->user_s;
-    record.system_s = last.system_s - first->system_s;
-    if (!record.peak_rss_bytes) record.peak_rss_reason = "it ended before it could be read";
-    if (counting) record.counters = counting->finish();
-    evidence.finish(record);
-    return record;
-  }
+  const auto begin = Clock::now();
+  ProcessInfo last = *first;
+  const auto remember = [&] {
+    auto now = process_info(pid);
+    if (!now || now->start_ticks != first->start_ticks || now->state == 'Z') return;
+    last = *std::move(now);
+    if (const auto peak = peak_rss_bytes(pid)) record.peak_rss_bytes = peak;
+  };
+  Watch watch{.exit_descriptor = pidfd.get(),
+              .signals = *signals,
+              .on_signal = [](SignalWatch::Signal) { return false; },
+              .evidence = &evidence,
+              .on_tick =
+                  [&] {
+                    remember();
+                    return !request.attach_seconds ||
+                           seconds_since(begin) < *request.attach_seconds;
+                  }};
+  record.detached = !watch_until_end(watch);
+  record.wall_s = seconds_since(begin);
+  remember();
+  record.user_s = last.user_s - first->user_s;
+  record.system_s = last.system_s - first->system_s;
+  if (!record.peak_rss_bytes) record.peak_rss_reason = "it ended before it could be read";
+  if (counting) record.counters = counting->finish();
+  evidence.finish(record);
+  return record;
+}
 
 }  // namespace
 

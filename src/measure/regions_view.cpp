@@ -84,6 +84,28 @@ void add_row(Region& to, const Region& row, bool inside) {
   if (to.memory && row.memory) to.memory->total_bytes += row.memory->total_bytes;
 }
 
+// The same events in each row, whatever its process counted.
+void align_counts(std::vector<Region>& rows) {
+  std::vector<report::RegionCount> events;
+  for (const Region& row : rows)
+    for (const report::RegionCount& count : row.counts)
+      if (std::none_of(events.begin(), events.end(),
+                       [&](const auto& known) { return known.name == count.name; }))
+        events.push_back({.name = count.name,
+                          .unit = count.unit,
+                          .total = std::nullopt,
+                          .self = std::nullopt,
+                          .status = "not-counted",
+                          .reason = "not all processes counted it"});
+  for (Region& row : rows) {
+    std::vector<report::RegionCount> counts = events;
+    for (report::RegionCount& count : counts)
+      for (report::RegionCount& own : row.counts)
+        if (own.name == count.name) count = std::move(own);
+    row.counts = std::move(counts);
+  }
+}
+
 void set_rate(Region& row) {
   row.gflops = row.flops > 0 && row.total_ns && *row.total_ns > 0
                    ? Number(row.flops / *row.total_ns)
@@ -226,6 +248,7 @@ Regions merge_regions(std::span<const Regions> processes) {
     set_rate(merged.rows.back());
     pending.insert(pending.end(), node.children.rbegin(), node.children.rend());
   }
+  align_counts(merged.rows);
   return merged;
 }
 

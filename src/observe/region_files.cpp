@@ -13,7 +13,7 @@
 
 #include "counters/text.h"
 
-namespace hwprof::observe {
+namespace hwprof {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ std::vector<report::Regions> RegionFiles::read() const {
   return processes;
 }
 
-}  // namespace hwprof::observe
+}  // namespace hwprof

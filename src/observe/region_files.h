@@ -11,7 +11,7 @@
 #include "counters/result.h"
 #include "src/report/regions_record.h"
 
-namespace hwprof::observe {
+namespace hwprof {
 
 class RegionFiles {
  public:
@@ -39,4 +39,4 @@ class RegionFiles {
 // The contract hwprof.regions/1 as rows. Fault::kUsage says why `text` is none.
 Result<report::Regions> parse_regions(const std::string& text);
 
-}  // namespace hwprof::observe
+}  // namespace hwprof

@@ -79,7 +79,9 @@ Table regions_table(const std::optional<Regions>& regions) {
   const bool memory = any([](const Region& row) { return row.memory.has_value(); });
   const bool rates = any([](const Region& row) { return row.gflops.has_value(); });
   const bool shapes = any([](const Region& row) { return !row.shape.empty(); });
-  const bool types = any([](const Region& row) { return !row.type.empty(); });
+  const bool types = any([](const Region& row) {
+    return !row.type.empty() && row.type != row.name;  // else it says nothing new
+  });
   Table table{.title = title_of(*regions),
               .columns = {{"region", true},
                           {"self\n%"},
