@@ -86,7 +86,8 @@ constexpr ValueOption<WorkloadsOptions> kWorkloadsOptions[] = {
      [](Text, Text text, WorkloadsOptions& to) {
        return store<std::string>(text == "-" ? "" : text, to.output);
      },
-     "Write to FILE, whole or not at all. Default: \"-\", standard output."},
+     "Write to FILE, whole or not at all. Default: \"-\",\n"
+     "standard output."},
 };
 
 template <class Options>

@@ -51,12 +51,16 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const Ceilings& 
   if (timed) {
     form.whole_ns = summarise(times->whole_ns);
     form.inferences = times->whole_ns.size();
-    form.sum_ns = times->sum_ns;
+    form.sum_ns = median(times->sum_ns);
     form.sum_to_whole = form.sum_ns / form.whole_ns->median;
   } else {
     form.reason = net.reason().empty() ? "interrupted before it was measured" : net.reason();
   }
-  const double mean_ns = form.sum_ns / static_cast<double>(net.layers().size());
+  double medians_ns = 0;
+  for (std::size_t i = 0; timed && i < net.layers().size(); ++i) {
+    medians_ns += median(times->layers[i].call_ns);
+  }
+  const double mean_ns = medians_ns / static_cast<double>(net.layers().size());
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
     const NetworkLayer& layer = net.network().layers[i];
     report::LayerRow& row = form.layers.emplace_back();
@@ -73,7 +77,7 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const Ceilings& 
       row.row.reason = form.reason;
       continue;
     }
-    row.share = row.row.time_ns->median / form.sum_ns;
+    row.share = row.row.time_ns->median / medians_ns;
     row.far_above = row.row.time_ns->median > report::kFarAbove * mean_ns;
   }
   form.types = added_up(form.layers);

@@ -149,8 +149,12 @@ void add_phases(report::Training& training, const report::Profile& record) {
     }
   }
   training.notes = regions.notes;
-  training.notes.emplace_back(
-      "forward of simd packs its weights in every step, since the step before changed them.");
+  const bool packs = std::any_of(training.runs.begin(), training.runs.end(),
+                                 [](const auto& run) { return run.variant == "simd"; });
+  if (packs) {
+    training.notes.emplace_back(
+        "forward of simd packs its weights in every step, since the step before changed them.");
+  }
   if (record.threads > 1) {
     training.notes.push_back(
         "events of the phases are those of the thread that trains, not of "

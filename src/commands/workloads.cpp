@@ -22,12 +22,9 @@ struct KnownWorkload {
 };
 
 constexpr KnownWorkload kKnown[] = {
-    {"textcnn",
-     "the forward pass of Kim's text CNN, each operation in every variant (the default)"},
+    {"textcnn", "Kim's text CNN, each operation in every variant (the default)"},
     {"resnet20", "ResNet20 on one CIFAR-10 image, its 66 layers one by one and merged", resnet20},
-    {"FILE.json",
-     "your own network of layers; to start with: hwprof workloads resnet20 --format "
-     "json -o FILE.json"},
+    {"FILE.json", "your own network of layers; resnet20 can be written out to begin with"},
 };
 
 std::string list() {
@@ -44,7 +41,9 @@ std::string list() {
     text += fmt::format("  {:<15} {}\n", kind.name,
                         sizes.empty() ? "-" : fmt::format("{}", fmt::join(sizes, ", ")));
   }
-  return text + "\nRun one: hwprof --workload NAME\n";
+  return text +
+         "\nRun one:       hwprof --workload NAME\n"
+         "Write one out: hwprof workloads resnet20 --format json -o FILE.json\n";
 }
 
 std::string described(const LayerGraph& graph) {

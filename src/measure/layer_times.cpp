@@ -44,11 +44,6 @@ class LayerRun {
       progress(fraction_done());
     }
     result_.interrupted = stop.load(std::memory_order_relaxed);
-    for (LayerTimes& times : result_.chains) {
-      for (const Measurement& layer : times.layers) {
-        if (!layer.call_ns.empty()) times.sum_ns += median(layer.call_ns);
-      }
-    }
     return std::move(result_);
   }
 
@@ -131,6 +126,7 @@ class LayerRun {
       chain.layers[l]();
       at[l + 1] = Clock::now();
     }
+    result_.chains[i].sum_ns.push_back(ns_between(at.front(), at.back()));
     for (std::size_t l = 0; l < chain.layers.size(); ++l) {
       Measurement& layer = result_.chains[i].layers[l];
       const double ns = ns_between(at[l], at[l + 1]);

@@ -21,16 +21,17 @@ struct LayeredWork {
 };
 
 struct LayerTimesOptions {
-  double budget_s = 4;                  // for all chains together; least_repeats come first
-  std::optional<std::uint64_t> repeat;  // exactly so many runs of each chain, whatever the time
+  double budget_s = 4;  // for all chains together; least_repeats come first
+  std::optional<std::uint64_t> repeat =
+      {};  // exactly so many runs of each chain, whatever the time
   double target_half_width = 0.02;
-  std::size_t least_repeats = 20;
+  std::size_t least_repeats = kMinSamplesForInterval;
 };
 
 struct LayerTimes {
   std::vector<Measurement> layers;
   std::vector<double> whole_ns;  // of the runs without a clock in between
-  double sum_ns = 0;             // of the layers' medians
+  std::vector<double> sum_ns;    // of the layers, of each of the other runs
 };
 
 struct LayerTimesResult {

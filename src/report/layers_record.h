@@ -36,7 +36,7 @@ struct LayerForm {
   std::string name, meaning;           // "eager"
   std::string reason;                  // why it was not measured
   std::optional<TimeNs> whole_ns;      // the inference alone, between those timed by layer
-  double sum_ns = 0;                   // of the layers' medians
+  double sum_ns = 0;                   // of the layers of an inference: the median over those
   std::optional<double> sum_to_whole;  // sum / whole
   std::uint64_t inferences = 0;        // timed by layer; as many alone
   std::vector<LayerRow> layers;

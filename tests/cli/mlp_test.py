@@ -7,10 +7,13 @@ import csv
 import gzip
 import io
 import random
+import signal
 import struct
+import subprocess
+import time
 
 import harness
-from harness import CliTest, hwprof
+from harness import CliTest, environment, hwprof
 
 SHORT = ["--workload", "mlp", "--no-ladder", "--time-budget", "1"]
 
@@ -119,6 +122,26 @@ class Report(CliTest):
         self.assertGreaterEqual(len(run["epochs"]), 1)
         self.assertLess(len(run["epochs"]), 1000)
         self.assertIn("of 1000 epochs", run["reason"])
+
+
+class Interrupted(CliTest):
+    def test_ctrl_c_leaves_the_epochs_that_were_made(self):
+        out = self.path("report")
+        with subprocess.Popen(
+                [harness.BINARY, "--workload", "mlp", "--no-ladder", "--variant", "simd", "-v",
+                 "--time-budget", "600", "--epochs", "1000000", "--format", "json", "-o", out],
+                stderr=subprocess.PIPE, text=True, env=environment()) as process:
+            for line in process.stderr:
+                if "ladder of" in line:  # the last step before training
+                    break
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
+        with open(out, encoding="ascii") as file:
+            report = harness.json.load(file)
+        self.assertTrue(report["partial"])
+        self.assertIn("interrupted in epoch", report["training"]["runs"][0]["reason"])
 
 
 class Files(CliTest):
