@@ -31,7 +31,7 @@ using hwprof::Result;
 
 // The first is the default.
 constexpr hwprof::cli::Command kCommands[] = {
-    {"profile", "Profile the forward pass of a text CNN, and judge the BLAS under it.",
+    {"profile", "Profile a workload, a text CNN unless told, and judge the BLAS under it.",
      [](CLI::App& app) { return hwprof::cli::declare_profile(app, hwprof::run_profile); }},
     {"blas", "Judge the BLAS that programs get here, and rank those that are installed.",
      [](CLI::App& app) { return hwprof::cli::declare_blas(app, hwprof::run_blas); }, true},

@@ -24,6 +24,7 @@ struct KnownWorkload {
 constexpr KnownWorkload kKnown[] = {
     {"textcnn", "Kim's text CNN, each operation in every variant (the default)"},
     {"resnet20", "ResNet20 on one CIFAR-10 image, its 66 layers one by one and merged", resnet20},
+    {"mlp", "training: an MLP learns digits, MNIST's files or generated ones"},
     {"FILE.json", "your own network of layers; resnet20 can be written out to begin with"},
 };
 
