@@ -22,9 +22,9 @@ struct Slice {
 struct TimeNs {
   double median = 0, min = 0, mean = 0;
   // Bootstrap, of the median; absent below six samples, where none has 95 %.
-  std::optional<double> ci95_low, ci95_high;
-  int samples = 0;            // slices
-  std::vector<Slice> slices;  // in the order of measuring
+  std::optional<double> ci95_low = std::nullopt, ci95_high = std::nullopt;
+  int samples = 0;              // slices
+  std::vector<Slice> slices{};  // in the order of measuring
 };
 
 // A repeat whose time stands far above the others.
