@@ -139,10 +139,6 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      },
      "Run only these variants, separated by commas; of a network of\n"
      "layers these forms: eager, fused, blas, reference. Default: all."},
-    {"--against", "FILE", kReport, Occurs::kOnce,
-     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.against); },
-     "Print another table's times beside those of the layers; FILE has\n"
-     "index,layer,seconds. Default: none."},
     {"--blas", "PATH", kWork, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.blas); },
      "Load this BLAS. Default: what the dynamic loader gives a program\n"
@@ -214,7 +210,7 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
          return usage_error(fmt::format("{} takes a file that ends in .csv, not '{}'", name, text));
        return store<std::string>(text, to.regions_csv);
      },
-     "Write the table to FILE.csv, too."},
+     "Write the table to FILE.csv, too. Default: do not."},
     {"--trace", "FILE", kRegions, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) -> Result<void> {
        if (!text.ends_with(".json"))
@@ -223,7 +219,7 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
        return store<std::string>(text, to.trace);
      },
      "Write each call to FILE.json, as ui.perfetto.dev and\n"
-     "chrome://tracing open it."},
+     "chrome://tracing open it. Default: do not."},
     {"--trace-calls", "N", kRegions, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_whole(name, text, 1, kMaxTraceCalls), to.trace_calls);
@@ -240,6 +236,10 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      },
      "Write the report to FILE, whole or not at all. Default: \"-\",\n"
      "standard output."},
+    {"--against", "FILE", kReport, Occurs::kOnce,
+     [](Text, Text text, ProfileOptions& to) { return store<std::string>(text, to.against); },
+     "Print another table's times beside those of the layers; FILE has\n"
+     "index,layer,seconds. Default: none."},
     {"--require", "CHECK", kReport, Occurs::kAddsUp, store_requirements,
      "Exit with 1 unless optimal-blas, or counters (every event counted),\n"
      "holds; both: optimal-blas,counters. Default: neither."},
