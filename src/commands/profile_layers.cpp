@@ -216,10 +216,10 @@ Result<int> profile_layers(const ProfileOptions& options) {
   if (const LayerNet& net = nets.front(); net.reason().empty()) {
     std::vector<const Task*> layers;
     for (const Operation& layer : net.layers()) layers.push_back(&layer.task());
-    const RegionPasses work{.what = fmt::format("inferences, {}", net.form().name),
-                            .pass = [&] { run_in_regions("inference", layers); },
-                            .plain = [&] { run_plain(layers); }};
-    if (auto done = profile_regions(*session, options, work); !done) return error_of(done);
+    const RegionTasks inference("inference", layers);
+    const std::string what = fmt::format("inferences, {}", net.form().name);
+    if (auto done = profile_regions(*session, options, inference.passes(what)); !done)
+      return error_of(done);
   }
   add_warnings(record, options);
   if (expected.empty()) {

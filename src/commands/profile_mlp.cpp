@@ -225,10 +225,8 @@ Result<int> profile_mlp(const ProfileOptions& options) {
   if (options.overhead && !tasks.empty()) {
     std::vector<const Task*> products;
     for (const Task& task : tasks) products.push_back(&task);
-    regions->overhead = measure_overhead({.what = "the products of a step",
-                                          .pass = [&] { run_in_regions("step", products); },
-                                          .plain = [&] { run_plain(products); }},
-                                         interrupted());
+    const RegionTasks step("step", products);
+    regions->overhead = measure_overhead(step.passes("the products of a step"), interrupted());
   }
   record.regions = *std::move(regions);
   add_warnings(record, options);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <utility>
 
 #include "counters/region.h"
 #include "counters/region_report.h"
@@ -122,18 +123,29 @@ Result<void> profile_regions(ProfileSession& session, const ProfileOptions& opti
   return {};
 }
 
-void run_in_regions(const char* around, std::span<const Task* const> tasks) {
-  Region whole(around);
-  for (const Task* task : tasks) {
-    Region region{std::string(task->op)};
-    region.describe(std::string(task->op), shape_text(*task));
-    region.declare({.flops = task->cost.flops, .bytes = task->cost.bytes});
-    task->run();
+RegionTasks::RegionTasks(std::string around, std::span<const Task* const> tasks)
+    : around_(std::move(around)) {
+  for (const Task* task : tasks) tasks_.push_back({task, std::string(task->op), shape_text(*task)});
+}
+
+RegionPasses RegionTasks::passes(std::string what) const {
+  return {.what = std::move(what),
+          .pass = [this] { run_in_regions(); },
+          .plain = [this] { run_plain(); }};
+}
+
+void RegionTasks::run_in_regions() const {
+  Region whole(around_);
+  for (const Named& named : tasks_) {
+    Region region(named.op);
+    region.describe(named.op, named.shape);
+    region.declare({.flops = named.task->cost.flops, .bytes = named.task->cost.bytes});
+    named.task->run();
   }
 }
 
-void run_plain(std::span<const Task* const> tasks) {
-  for (const Task* task : tasks) task->run();
+void RegionTasks::run_plain() const {
+  for (const Named& named : tasks_) named.task->run();
 }
 
 }  // namespace hwprof

@@ -34,8 +34,25 @@ struct RegionPasses {
 Result<void> profile_regions(ProfileSession& session, const ProfileOptions& options,
                              const RegionPasses& work);
 
-// Each task in a region of its own inside `around`, with its work declared and its shape described.
-void run_in_regions(const char* around, std::span<const Task* const> tasks);
-void run_plain(std::span<const Task* const> tasks);
+// Tasks, each in a region of its own inside `around`, with its work declared and its shape
+// described. What regions are called is made beforehand: no string is allocated inside of them.
+class RegionTasks {
+ public:
+  RegionTasks(std::string around, std::span<const Task* const> tasks);
+
+  // Refers to this object.
+  [[nodiscard]] RegionPasses passes(std::string what) const;
+
+ private:
+  struct Named {
+    const Task* task;
+    std::string op, shape;
+  };
+  void run_in_regions() const;
+  void run_plain() const;
+
+  std::string around_;
+  std::vector<Named> tasks_;
+};
 
 }  // namespace hwprof

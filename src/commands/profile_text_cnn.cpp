@@ -101,11 +101,10 @@ Result<int> profile_text_cnn(const ProfileOptions& options) {
 
     // 6. The fastest pass again, in regions.
     if (const report::ForwardPass* fastest = fastest_pass(record.passes); fastest != nullptr) {
-      const std::vector<const Task*> pass = tasks_of(*fastest, model->tasks());
-      const RegionPasses work{.what = fmt::format("forward passes, variant {}", fastest->name),
-                              .pass = [&] { run_in_regions("forward", pass); },
-                              .plain = [&] { run_plain(pass); }};
-      if (auto done = profile_regions(*session, options, work); !done) return error_of(done);
+      const RegionTasks pass("forward", tasks_of(*fastest, model->tasks()));
+      const std::string what = fmt::format("forward passes, variant {}", fastest->name);
+      if (auto done = profile_regions(*session, options, pass.passes(what)); !done)
+        return error_of(done);
     }
   }
   if (counts.size() > 1) record.scaling = side_by_side(runs, session->cpus.size());
