@@ -48,6 +48,17 @@ TEST(Runner, WorkWithoutFlopHasNoFractionOfPeak) {
   EXPECT_TRUE(result.work[0].peak_ratio.empty());
 }
 
+TEST(Runner, WorkThatHasEnoughIsLookedAtAgainWhileOtherWorkGoesOn) {
+  ThreadTeam team(1, {});
+  const std::vector<Work> work = {
+      {.run = [] {}, .flops = 1},
+      {.run = [] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }, .flops = 1}};
+  const std::atomic<bool> stop{false};
+  const RunResult result = run_interleaved(work, team, nullptr, quick(), stop, [](double) {});
+  EXPECT_EQ(result.work[1].call_ns.size(), 6U);
+  EXPECT_GT(result.work[0].call_ns.size(), 6U) << "0.6 s of sleep, and 6 slices were enough";
+}
+
 TEST(Runner, SlowWorkIsMeasuredAtLeastOnceWhenTheBudgetIsGone) {
   ThreadTeam team(1, {});
   RunnerOptions options = quick();

@@ -92,6 +92,7 @@ class InterleavedRun {
   struct State {
     SlicePlan plan;
     double spent_ns = 0;
+    double last_ns = 0;  // end of the last slice, since the run began
     bool converged = false;
     std::size_t min_samples = 0;
   };
@@ -125,19 +126,25 @@ class InterleavedRun {
   }
 
   // Least time spent first: fast work advances in step, slow work gets an equal share of time.
-  // Past the budget only work without any sample is still picked.
+  // Past the budget only work without any sample is still picked. While other work goes on, what
+  // has enough is looked at again now and then: on a shared machine a core is slower for seconds,
+  // and slices in a row would see one mood of it and call it certain.
   std::size_t pick() const {
-    const bool over = !options_.repeat && ns_since(begin_) > options_.budget_s * 1e9;
-    std::size_t best = work_.size();
+    constexpr double kAgainNs = 0.25e9;
+    const double now = ns_since(begin_);
+    const bool over = !options_.repeat && now > options_.budget_s * 1e9;
+    std::size_t best = work_.size(), stale = work_.size();
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < work_.size(); ++i) {
-      const bool wanted = over ? result_.work[i].call_ns.empty() : !states_[i].converged;
-      if (wanted && states_[i].spent_ns < least) {
+      const State& state = states_[i];
+      const bool wanted = over ? result_.work[i].call_ns.empty() : !state.converged;
+      if (wanted && state.spent_ns < least) {
         best = i;
-        least = states_[i].spent_ns;
+        least = state.spent_ns;
       }
+      if (!over && !options_.repeat && !wanted && now - state.last_ns > kAgainNs) stale = i;
     }
-    return best;
+    return best == work_.size() || stale == work_.size() ? best : stale;
   }
 
   // Returns the nanoseconds of a call.
@@ -173,6 +180,7 @@ class InterleavedRun {
     measured.total_ns += slice_ns;
     measured.call_ns.push_back(median(std::move(chunk_ns)));
     state.spent_ns += slice_ns;
+    state.last_ns = ns_since(begin_);
     return measured.call_ns.back();
   }
 
