@@ -25,6 +25,9 @@ TEST(SweepPlan, StepsAreGeometricDistinctAndHoldBothEnds) {
   EXPECT_THAT(geometric_steps(32, 2048, 7), ElementsAre(32, 64, 128, 256, 512, 1024, 2048));
   EXPECT_THAT(geometric_steps(1, 4, 12), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(geometric_steps(7, 2147483647, 2), ElementsAre(7, 2147483647));
+  EXPECT_THAT(geometric_steps(64, 1024, 6), ElementsAre(64, 112, 192, 336, 592, 1024))
+      << "whole cache lines";
+  EXPECT_THAT(geometric_steps(64, 1000, 4), ElementsAre(64, 160, 400, 1000));
 }
 
 TEST(SweepPlan, OnePointForEachDoubling) {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kPoints[] = {6, 12};       // of one range: least, most by default
 constexpr std::uint64_t kPointsOfGrid[] = {4, 6};  // of each of two
+constexpr std::uint64_t kLineFloats = 16;          // in a cache line
 constexpr std::string_view kPoolings[] = {"pool", "pooling", "max-pool", "maxpooling"};
 constexpr std::string_view kFusedSuffix = "-maxpool";  // of the operation that has both layers
 
@@ -100,11 +101,14 @@ Result<void> check_memory(const SweepPlan& plan, std::uint64_t memory_bytes) {
 std::vector<std::uint64_t> geometric_steps(std::uint64_t low, std::uint64_t high,
                                            std::uint64_t points) {
   std::vector<std::uint64_t> sizes;
+  const bool whole_lines = low % kLineFloats == 0 && high % kLineFloats == 0;
+  const std::uint64_t unit = whole_lines ? kLineFloats : 1;
   const double ratio = static_cast<double>(high) / static_cast<double>(low);
   for (std::uint64_t i = 0; i < points; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(points - 1);
+    const double exact = static_cast<double>(low) * std::pow(ratio, share);
     const auto size =
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(low) * std::pow(ratio, share)));
+        unit * static_cast<std::uint64_t>(std::llround(exact / static_cast<double>(unit)));
     if (sizes.empty() || size > sizes.back()) sizes.push_back(size);
   }
   return sizes;
