@@ -29,7 +29,7 @@ Table scaling_table(const Scaling& scaling) {
               .columns = {{"threads", true},
                           {"time\n(median)"},
                           {"speed-up"},
-                          {"% effi-\nciency"},
+                          {"efficiency\n(%)"},
                           {"CPU share of each thread", true}},
               .rows = {},
               .notes = {}};
