@@ -10,13 +10,12 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
-#include <functional>
 
 #include "kernels/linear_backward.h"
 #include "kernels/panel-inl.h"
 #include "kernels/relu_backward.h"
 #include "kernels/sgd.h"
-#include "kernels/thread_team.h"
+#include "kernels/split.h"
 
 #ifndef HWPROF_KERNELS_BACKWARD_SIMD_ONCE
 #define HWPROF_KERNELS_BACKWARD_SIMD_ONCE
@@ -142,16 +141,6 @@ namespace {
 HWY_EXPORT(product_rows);
 HWY_EXPORT(relu_backward_share);
 HWY_EXPORT(sgd_share);
-
-// f(first, last) on each thread with its share of `count` items.
-template <class F>
-void split(ThreadTeam* team, std::size_t count, const F& f) {
-  const auto share = [&](std::size_t thread) {
-    const auto [first, last] = share_of(count, thread, team->size());
-    if (first != last) f(first, last);
-  };
-  team->run(std::cref(share));  // a std::function of the lambda itself would allocate
-}
 
 }  // namespace
 

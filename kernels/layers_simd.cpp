@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"  // in quotes: must come after foreach_target.h
@@ -20,7 +19,7 @@
 #include "kernels/batchnorm.h"
 #include "kernels/relu.h"
 #include "kernels/softmax.h"
-#include "kernels/thread_team.h"
+#include "kernels/split.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hwprof {
@@ -169,16 +168,6 @@ HWY_EXPORT(add_share);
 HWY_EXPORT(batchnorm_share);
 HWY_EXPORT(average_pool_share);
 HWY_EXPORT(softmax_share);
-
-// f(first, last) on each thread with its share of `count` items.
-template <class F>
-void split(ThreadTeam* team, std::size_t count, const F& f) {
-  const auto share = [&](std::size_t thread) {
-    const auto [first, last] = share_of(count, thread, team->size());
-    if (first != last) f(first, last);
-  };
-  team->run(std::cref(share));  // a std::function of the lambda itself would allocate
-}
 
 }  // namespace
 
