@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/measure/statistics.h"
 #include "src/report/run_content.h"
 #include "src/report/run_writers.h"
 

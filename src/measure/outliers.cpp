@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-
 #include "src/measure/statistics.h"
 
 namespace hwprof {
@@ -12,8 +10,6 @@ namespace {
 
 using report::Slice;
 
-constexpr double kSigmas = 3;
-constexpr double kNormalMad = 1.4826;  // sigma of normal noise over its median absolute deviation
 constexpr double kSteadyPeak = 0.03;
 
 // The median of what was watched; 0 where nothing was, and then no slice has a value either.
@@ -48,11 +44,9 @@ std::string cause_of(const Slice& slice, const std::vector<Slice>& slices) {
 std::vector<report::Outlier> find_outliers(const std::vector<Slice>& slices) {
   std::vector<report::Outlier> outliers;
   if (slices.size() < kMinSamplesForOutliers) return outliers;
-  std::vector<double> times, distances;
+  std::vector<double> times;
   for (const Slice& slice : slices) times.push_back(slice.ns);
-  const double middle = median(times);
-  for (const double ns : times) distances.push_back(std::abs(ns - middle));
-  const double limit = middle + kSigmas * kNormalMad * median(distances);
+  const double limit = upper_fence(times, 0, 0);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (slices[i].ns > limit) outliers.push_back({i, slices[i].ns, cause_of(slices[i], slices)});
   }

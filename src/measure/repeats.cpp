@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -125,17 +124,6 @@ std::string cause_of(const std::vector<TimedRun>& runs, std::size_t index, unsig
 }
 
 }  // namespace
-
-double upper_fence(std::span<const double> samples, double least_fraction, double least_step) {
-  constexpr double kSigmasPerDeviation = 1.4826;  // of a normal distribution
-  constexpr double kSigmas = 3;
-  const double middle = median({samples.begin(), samples.end()});
-  std::vector<double> deviations;
-  deviations.reserve(samples.size());
-  for (const double sample : samples) deviations.push_back(std::abs(sample - middle));
-  const double spread = kSigmas * kSigmasPerDeviation * median(std::move(deviations));
-  return middle + std::max({spread, least_fraction * std::abs(middle), least_step});
-}
 
 void summarise(report::Repeats& repeats) {
   const std::vector<TimedRun>& runs = repeats.runs;

@@ -77,6 +77,17 @@ Interval median_interval(std::span<const double> samples) {
   return samples.size() > kMany ? ordered_median(samples) : bootstrap_median(samples);
 }
 
+double upper_fence(std::span<const double> samples, double least_fraction, double least_step) {
+  constexpr double kSigmasPerDeviation = 1.4826;  // of a normal distribution
+  constexpr double kSigmas = 3;
+  const double middle = median({samples.begin(), samples.end()});
+  std::vector<double> deviations;
+  deviations.reserve(samples.size());
+  for (const double sample : samples) deviations.push_back(std::abs(sample - middle));
+  const double spread = kSigmas * kSigmasPerDeviation * median(std::move(deviations));
+  return middle + std::max({spread, least_fraction * std::abs(middle), least_step});
+}
+
 double relative_half_width(const Interval& interval, double centre) {
   return (interval.high - interval.low) / 2 / centre;
 }

@@ -29,6 +29,11 @@ Interval ordered_median(std::span<const double> samples);
 // The bootstrap's interval, or beyond a few hundred samples, where both say the same, the other.
 Interval median_interval(std::span<const double> samples);
 
+// What a sample must exceed to stand out: the median and three standard deviations, estimated from
+// the median absolute deviation, which outliers do not move, or `least_fraction` of the median and
+// `least_step`, whichever is more. `samples` must not be empty.
+double upper_fence(std::span<const double> samples, double least_fraction, double least_step);
+
 // Half the width of the interval, as a fraction of `centre`.
 double relative_half_width(const Interval& interval, double centre);
 
