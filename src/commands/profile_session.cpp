@@ -241,6 +241,10 @@ Ceilings ProfileSession::ceilings() const {
 }
 
 Result<int> ProfileSession::finish(const ProfileOptions& options) {
+  if (record.complexity.text.empty()) {
+    record.complexity.text =
+        "not judged of this workload; hwprof sweep judges an operation over its sizes";
+  }
   record.elapsed_s = seconds();
   progress->clear();
   if (auto done = write_report(record, options); !done) return error_of(done);
