@@ -1,5 +1,6 @@
-// What a session that was killed has left in the system: probes in tracefs, and nothing else (the
-// table of the audit library has no name, and goes with its last user).
+// What a session that was killed has left in the system: probes in tracefs, and nothing else but
+// private folders, which look after themselves (the table of the audit library has no name, and
+// goes with its last user).
 #pragma once
 
 namespace hwprof::observe {

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -108,33 +107,21 @@ Result<RegionFiles> RegionFiles::prepare(const std::optional<std::string>& user)
       files.before_[path] = fs::last_write_time(path, ignored);
     return files;
   }
-  std::error_code error;
-  std::string folder = fs::temp_directory_path(error) / "hwprof-regions-XXXXXX";
-  if (error || ::mkdtemp(folder.data()) == nullptr)
-    return environment_error(
-        errno, fmt::format("cannot make a temporary folder {}: {}", folder, std::strerror(errno)));
-  files.folder_ = folder;
-  files.pattern_ = fmt::format("{}/{}.json", folder, kProcess);
+  auto folder = PrivateFolder::make("regions");
+  if (!folder) return error_of(folder);
+  const std::string path = folder->path();
+  files.folder_ = *std::move(folder);
+  files.pattern_ = fmt::format("{}/{}.json", path, kProcess);
   if (user) {
     const passwd* entry = ::getpwnam(user->c_str());
-    if (entry == nullptr || ::chown(folder.c_str(), entry->pw_uid, entry->pw_gid) != 0)
-      return environment_error(errno, fmt::format("cannot give {} to {}", folder, *user));
+    if (entry == nullptr || ::chown(path.c_str(), entry->pw_uid, entry->pw_gid) != 0)
+      return environment_error(errno, fmt::format("cannot give {} to {}", path, *user));
   }
   return files;
 }
 
-RegionFiles::RegionFiles(RegionFiles&& other) noexcept
-    : folder_(std::exchange(other.folder_, {})),
-      pattern_(std::move(other.pattern_)),
-      before_(std::move(other.before_)) {}
-
-RegionFiles::~RegionFiles() {
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
-}
-
 std::vector<std::string> RegionFiles::environment() const {
-  if (folder_.empty()) return {};
+  if (!folder_) return {};
   return {fmt::format("{}={}", kVariable, pattern_)};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "counters/result.h"
+#include "src/observe/private_folder.h"
 #include "src/report/regions_record.h"
 
 namespace hwprof {
@@ -18,10 +19,6 @@ class RegionFiles {
   // In a private folder, which goes with this object; given to `user`, whose rights the program
   // gets. Where the environment has HWPROF_REGIONS already, that is left as it is, and read.
   static Result<RegionFiles> prepare(const std::optional<std::string>& user);
-  RegionFiles(RegionFiles&& other) noexcept;
-  RegionFiles& operator=(RegionFiles&&) = delete;
-  ~RegionFiles();
-
   [[nodiscard]] std::vector<std::string> environment() const;  // NAME=value for the command
   // Of each process, once they have ended; what could not be read is a note of its own.
   [[nodiscard]] std::vector<report::Regions> read() const;
@@ -30,8 +27,8 @@ class RegionFiles {
   RegionFiles() = default;
   [[nodiscard]] std::vector<std::filesystem::path> found() const;
 
-  std::filesystem::path folder_;  // ours; empty: the user's file
-  std::string pattern_;           // value of HWPROF_REGIONS
+  std::optional<PrivateFolder> folder_;  // absent: the user's file
+  std::string pattern_;                  // value of HWPROF_REGIONS
   // Files that were there before, and when they were written.
   std::map<std::filesystem::path, std::filesystem::file_time_type> before_;
 };
