@@ -73,8 +73,8 @@ HWPROF_API const char* hwprof_trace(const char* path);
 /* What is kept now. NULL, or what went wrong. */
 HWPROF_API const char* hwprof_write_trace(const char* path);
 
-/* What one thread has allocated, in bytes. `live` may be negative: memory of other threads counts
- * where it is freed. Regions set `peak` back to `live`, to find the peak inside. */
+/* Bytes that one thread has allocated. `live` may be negative: memory of others counts where it is
+ * freed. Regions set `peak` to `live` at first. NOLINTNEXTLINE(readability-identifier-naming) */
 struct hwprof_memory {
   uint64_t allocated; /* ever */
   int64_t live;       /* allocated less freed */

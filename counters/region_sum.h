@@ -41,7 +41,7 @@ class RegionSums {
   struct Key {
     std::size_t parent;
     std::string name, type, shape;
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   std::size_t child(Key key);
 

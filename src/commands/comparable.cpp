@@ -48,9 +48,9 @@ constexpr Condition kConditions[] = {
 
 // The value there, or null: reports of other versions may lack it.
 const Json& at(const Json& json, const char* path) {
-  static const Json kNull;
+  static const Json absent;
   const Pointer pointer(path);
-  return json.contains(pointer) ? json.at(pointer) : kNull;
+  return json.contains(pointer) ? json.at(pointer) : absent;
 }
 
 std::string text_of(const Json& value) {

@@ -59,9 +59,9 @@ Result<Ended> time_command(const RunRequest& request, const std::string& path,
   auto child = Child::start(path, request.command,
                             {.cpus = request.pin, .environment = {}, .user = request.user});
   if (!child) return error_of(child);
-  const std::string kMigrations[] = {"migrations"};
+  const std::string counted[] = {"migrations"};
   const Result<TreeCounting> counting =
-      request.counters ? TreeCounting::open(machine, child->pid(), kMigrations, true)
+      request.counters ? TreeCounting::open(machine, child->pid(), counted, true)
                        : environment_error(0, "not counted (--no-counters)");
 
   const auto begin = Clock::now();

@@ -92,8 +92,8 @@ class LayerRun {
   }
 
   void measure_peak() {
-    constexpr double kPeakSlice_s = 0.002;
-    peak_gflops_ = team_peak_gflops(team_, fastest_fma_kernel(), kPeakSlice_s);
+    constexpr double kPeakSliceSeconds = 0.002;
+    peak_gflops_ = team_peak_gflops(team_, fastest_fma_kernel(), kPeakSliceSeconds);
   }
 
   // Runs with and without a clock take turns until the slice is over. The first run of a slice is
