@@ -187,8 +187,10 @@ Cells cells_of(const Profile& profile, const Line& line, const Events& events) {
   append(line.of_layer);
   append(line.of_row);
   for (const auto& [event, unit] : events) {
-    const auto at = std::find_if(line.counters.begin(), line.counters.end(),
-                                 [&](const EventCount& count) { return count.name == event; });
+    // By name: Clang 14 lets no lambda refer to a structured binding.
+    const auto at =
+        std::find_if(line.counters.begin(), line.counters.end(),
+                     [&wanted = event](const EventCount& count) { return count.name == wanted; });
     append(counter_cells(event, unit, at == line.counters.end() ? nullptr : &*at));
   }
   append(line.of_training);

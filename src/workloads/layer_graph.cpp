@@ -157,8 +157,10 @@ class Resolver {
     }
     Sizes sizes = rule.sizes(read);
     for (const auto& [name, value] : layer.sizes) {
-      const auto follows = std::find_if(sizes.begin(), sizes.end(),
-                                        [&](const auto& size) { return size.first == name; });
+      // By name: Clang 14 lets no lambda refer to a structured binding.
+      const auto follows =
+          std::find_if(sizes.begin(), sizes.end(),
+                       [&wanted = name](const auto& size) { return size.first == wanted; });
       if (follows == sizes.end()) {
         sizes.emplace_back(name, value);
       } else if (follows->second != value) {

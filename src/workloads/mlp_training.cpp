@@ -26,7 +26,8 @@ struct Batch {
 Batch next_batch(const ImageSet& set, std::span<const std::uint32_t> numbers) {
   const Region region("next-batch");
   const std::size_t pixels = set.image_pixels();
-  Batch batch{std::make_unique_for_overwrite<float[]>(numbers.size() * pixels), {}};
+  Batch batch;
+  batch.images = std::make_unique_for_overwrite<float[]>(numbers.size() * pixels);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::uint8_t* image = set.image(numbers[i]).data();
     float* to = batch.images.get() + i * pixels;
