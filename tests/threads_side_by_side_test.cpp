@@ -28,7 +28,7 @@ ThreadsRun run_on(int threads, double ns, bool oversubscribed = false) {
   return run;
 }
 
-TEST(ThreadsSideBySide, SpeedUpIsAgainstTheFirstAndEfficiencyPerThread) {
+TEST(ThreadsSideBySide, SpeedUpIsAgainstTheFewestAndEfficiencyPerThread) {
   const auto scaling = side_by_side({run_on(1, 1000), run_on(4, 400)}, 4);
   ASSERT_EQ(scaling.rows.size(), 1U);
   const auto& points = scaling.rows[0].points;
@@ -38,10 +38,12 @@ TEST(ThreadsSideBySide, SpeedUpIsAgainstTheFirstAndEfficiencyPerThread) {
   EXPECT_DOUBLE_EQ(*points[1].efficiency, 0.625);
 }
 
-TEST(ThreadsSideBySide, EfficiencyIsRelativeWhereTheFirstHasSeveralThreads) {
+TEST(ThreadsSideBySide, TheFewestThreadsAreTheBaseWhereverTheyStand) {
   const auto scaling = side_by_side({run_on(2, 1000), run_on(1, 2000)}, 2);
-  EXPECT_DOUBLE_EQ(*scaling.rows[0].points[1].speedup, 0.5);
-  EXPECT_DOUBLE_EQ(*scaling.rows[0].points[1].efficiency, 1);
+  EXPECT_EQ(scaling.base_threads, 1);
+  EXPECT_DOUBLE_EQ(*scaling.rows[0].points[0].speedup, 2);
+  EXPECT_DOUBLE_EQ(*scaling.rows[0].points[0].efficiency, 1);
+  EXPECT_DOUBLE_EQ(*scaling.rows[0].points[1].speedup, 1);
 }
 
 TEST(ThreadsSideBySide, WhatWasNotMeasuredIsAbsent) {

@@ -192,8 +192,8 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_seconds(name, text, kMaxSeconds), to.time_budget_s);
      },
-     "Stop measuring after this time, intervals narrow or not; two\n"
-     "calls of each row are always made. Default: 10."},
+     "Stop measuring after this time, intervals narrow or not; a first\n"
+     "and a timed call of each row are always made. Default: 10."},
     {"--passes", "N", kMeasure, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
        return store(parse_whole(name, text, 1, kMaxPasses), to.passes);
@@ -284,6 +284,12 @@ Result<ProfileOptions> judge(const Typed& typed) {
   if (typed.verbose && typed.quiet) return usage_error("--verbose and --quiet exclude each other");
   options.ladder = !typed.no_ladder;
   options.overhead = typed.overhead;
+  const auto given = [&](const char* name) {
+    return std::find(options.given.begin(), options.given.end(), name) != options.given.end();
+  };
+  if (given("--trace-calls") && options.trace.empty() && !options.overhead) {
+    return usage_error("--trace-calls needs --trace", "name the file with --trace FILE.json");
+  }
   options.quiet = typed.quiet;
   return options;
 }

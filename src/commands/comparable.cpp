@@ -145,9 +145,11 @@ RowNames names_of_point(const Json& point, const Json& file) {
     return own.empty() ? string_at(file, path) : own;
   };
   const std::string op = either("/op"), variant = either("/variant");
-  const std::string sizes = sizes_of(at(point, "/sizes"));
-  if (op.empty() || sizes.empty()) return {};
-  return {variant.empty() ? op : op + " " + variant, sizes, op + " " + sizes};
+  const std::string swept = sizes_of(at(point, "/at")), held = sizes_of(at(file, "/shape"));
+  if (op.empty() || swept.empty()) return {};
+  std::string group = variant.empty() ? op : op + " " + variant;
+  if (!held.empty()) group += "  " + held;
+  return {std::move(group), swept, op + " " + swept};
 }
 
 struct RowList {

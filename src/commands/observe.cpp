@@ -53,10 +53,11 @@ void warn(report::Run& record, std::string code, std::string text) {
 }
 
 // What the program will count is not known yet: any event may be a column.
-Result<void> check_sort(const Machine& machine, const std::string& column) {
-  auto known = check_region_sort(column, {});
-  if (known || check_event_names(machine, {&column, 1})) return {};
-  return known;
+Result<void> check_view(const Machine& machine, const report::RegionView& view) {
+  const std::string columns[] = {view.sort};
+  const bool event = !view.sort.empty() && check_event_names(machine, columns);
+  return check_region_view(
+      view, event ? std::span<const std::string>(columns) : std::span<const std::string>());
 }
 
 Result<report::Run> begin_record(const RunRequest& request) {
@@ -69,8 +70,7 @@ Result<report::Run> begin_record(const RunRequest& request) {
   record.machine =
       probe_machine(request.pin.empty() ? allowed_cpus().front() : request.pin.front());
   if (auto done = check_event_names(record.machine, request.events); !done) return error_of(done);
-  if (auto done = check_sort(record.machine, request.region_view.sort); !done)
-    return error_of(done);
+  if (auto done = check_view(record.machine, request.region_view); !done) return error_of(done);
   return record;
 }
 

@@ -186,9 +186,10 @@ Result<int> profile_layers(const ProfileOptions& options) {
   }
 
   // 4. The inference as a whole, held against double precision where that takes no minutes.
-  constexpr double kCheckFlops = 1e9;  // about a second
+  constexpr double kCheckFlops = 1e9, kCheckBytes = 256e6;  // about a second, and 1 GB of doubles
   std::vector<double> expected;
-  if (nets.front().cost().flops <= kCheckFlops) {
+  const Cost cost = nets.front().cost();
+  if (cost.flops <= kCheckFlops && cost.bytes <= kCheckBytes) {
     Result<std::vector<double>> made = expected_output(*network, input->span(), session->team());
     if (!made) return error_of(made);
     expected = std::move(*made);

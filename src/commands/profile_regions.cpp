@@ -63,10 +63,16 @@ report::Region to_row(const RegionRow& row, const std::vector<EventCount>& event
 
 Result<void> check_region_options(const ProfileOptions& options,
                                   std::span<const std::string> events) {
-  if (auto done = check_region_sort(options.region_view.sort, events); !done) return done;
+  if (auto done = check_region_view(options.region_view, events); !done) return done;
   for (const std::string& path : {options.trace, options.regions_csv}) {
     if (path.empty()) continue;
     if (auto done = report::check_writable(path); !done) return done;
+  }
+  const std::string &trace = options.trace, &csv = options.regions_csv, &report = options.output;
+  if ((!trace.empty() && (trace == csv || trace == report)) || (!csv.empty() && csv == report)) {
+    return usage_error(fmt::format("two of --output, --trace and --regions name the file {}",
+                                   trace == csv || trace == report ? trace : csv),
+                       "the later would replace the earlier");
   }
   return {};
 }

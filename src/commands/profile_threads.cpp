@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kShareSeconds = 0.1;
 
-report::ScalingPoint point_of(const ThreadsRun& first, const ThreadsRun& run, std::size_t row) {
+report::ScalingPoint point_of(const ThreadsRun& base, const ThreadsRun& run, std::size_t row) {
   report::ScalingPoint point;
   if (row >= run.rows.size()) {
     point.cpu_shares_reason = "interrupted before it was measured";
@@ -19,8 +19,8 @@ report::ScalingPoint point_of(const ThreadsRun& first, const ThreadsRun& run, st
   point.cpu_shares_reason = run.shares[row].reason;
   if (!run.rows[row].time_ns) return point;
   point.time_ns = run.rows[row].time_ns->median;
-  point.speedup = first.rows[row].time_ns->median / *point.time_ns;
-  point.efficiency = *point.speedup * first.count.threads / run.count.threads;
+  point.speedup = base.rows[row].time_ns->median / *point.time_ns;
+  point.efficiency = *point.speedup * base.count.threads / run.count.threads;
   return point;
 }
 
@@ -45,16 +45,19 @@ std::vector<ThreadShares> share_cpus(std::span<const Task> tasks, const std::ato
 report::Scaling side_by_side(const std::vector<ThreadsRun>& runs, std::size_t cpus) {
   report::Scaling scaling;
   scaling.cpus = cpus;
-  const ThreadsRun& first = runs.front();
+  const ThreadsRun& base = *std::min_element(
+      runs.begin(), runs.end(),
+      [](const auto& a, const auto& b) { return a.count.threads < b.count.threads; });
+  scaling.base_threads = base.count.threads;
   for (const ThreadsRun& run : runs) scaling.counts.push_back(run.count);
-  for (std::size_t i = 0; i < first.rows.size(); ++i) {
-    const report::Row& row = first.rows[i];
+  for (std::size_t i = 0; i < base.rows.size(); ++i) {
+    const report::Row& row = base.rows[i];
     if (!row.time_ns) continue;
     report::ScalingRow& beside = scaling.rows.emplace_back();
     beside.op = row.op;
     beside.variant = row.variant;
     beside.shape = report::shape_of(row);
-    for (const ThreadsRun& run : runs) beside.points.push_back(point_of(first, run, i));
+    for (const ThreadsRun& run : runs) beside.points.push_back(point_of(base, run, i));
   }
   return scaling;
 }

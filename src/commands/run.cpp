@@ -1,6 +1,9 @@
 #include "src/commands/run.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
+
+#include <set>
 
 #include "src/commands/observe.h"
 #include "src/report/flame.h"
@@ -42,9 +45,14 @@ void write_report(const report::Run& record, const RunOptions& options, TextWrit
 }  // namespace
 
 Result<void> check_report_output(const RunOptions& options) {
+  std::set<std::string> named;
   for (const std::string& path :
        {options.output, options.flame, options.folded, options.speedscope}) {
     if (path.empty()) continue;
+    if (!named.insert(path).second) {
+      return usage_error(fmt::format("two outputs name the file {}", path),
+                         "the later would replace the earlier");
+    }
     auto possible = report::check_writable(path);
     if (!possible) return usage_error(possible.error().what, possible.error().hint);
   }

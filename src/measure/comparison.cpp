@@ -67,7 +67,9 @@ Change judge(const RowChange& row, double threshold) {
   }
   if (row.beside_peak) {
     const Interval& left = row.beside_peak->interval;
-    if (!(is_slower ? slower(left, threshold) : faster(left, threshold))) return Change::kClock;
+    const bool stays = is_slower ? slower(left, threshold) : faster(left, threshold);
+    // Where it is only less certain in units of the peak, the clock is no cause, and nothing shown.
+    if (!stays) return left.low <= 1 && left.high >= 1 ? Change::kClock : Change::kSame;
   }
   return is_slower ? Change::kSlower : Change::kFaster;
 }

@@ -64,6 +64,15 @@ void add_count(report::RegionCount& to, const report::RegionCount& part, bool in
   if (part.status != "ok") to.status = part.status;
 }
 
+report::RegionCount not_counted(const report::RegionCount& event) {
+  return {.name = event.name,
+          .unit = event.unit,
+          .total = std::nullopt,
+          .self = std::nullopt,
+          .status = "not-counted",
+          .reason = "not all processes counted it"};
+}
+
 // `inside`: the row lies in another one of the same group, whose total holds it.
 void add_row(Region& to, const Region& row, bool inside) {
   to.calls += row.calls;
@@ -72,10 +81,14 @@ void add_row(Region& to, const Region& row, bool inside) {
   if (to.memory && row.memory) {
     to.memory->self_bytes += row.memory->self_bytes;
     to.memory->peak_bytes = std::max(to.memory->peak_bytes, row.memory->peak_bytes);
+  } else {
+    to.memory.reset();  // of a part of the calls it would look like that of all
   }
-  for (report::RegionCount& count : to.counts)
-    for (const report::RegionCount& part : row.counts)
-      if (part.name == count.name) add_count(count, part, inside);
+  for (report::RegionCount& count : to.counts) {
+    const auto part = std::find_if(row.counts.begin(), row.counts.end(),
+                                   [&](const auto& known) { return known.name == count.name; });
+    add_count(count, part == row.counts.end() ? not_counted(count) : *part, inside);
+  }
   if (inside) return;
   add(to.total_ns, row.total_ns);
   add(to.total_share, row.total_share);
@@ -91,12 +104,7 @@ void align_counts(std::vector<Region>& rows) {
     for (const report::RegionCount& count : row.counts)
       if (std::none_of(events.begin(), events.end(),
                        [&](const auto& known) { return known.name == count.name; }))
-        events.push_back({.name = count.name,
-                          .unit = count.unit,
-                          .total = std::nullopt,
-                          .self = std::nullopt,
-                          .status = "not-counted",
-                          .reason = "not all processes counted it"});
+        events.push_back(not_counted(count));
   for (Region& row : rows) {
     std::vector<report::RegionCount> counts = events;
     for (report::RegionCount& count : counts)
@@ -135,7 +143,8 @@ std::string group_key(const Region& row, GroupBy by) {
     case GroupBy::kPath:
       break;
   }
-  return fmt::format("{}", fmt::join(row.path, std::string_view("\0", 1)));
+  return fmt::format("{}", fmt::join(row.path, std::string_view("\0", 1))) + '\0' + row.type +
+         '\0' + row.shape;
 }
 
 std::vector<Region> grouped(const std::vector<Region>& rows, GroupBy by) {
@@ -199,7 +208,12 @@ std::span<const std::string_view> region_columns() {
   return names;
 }
 
-Result<void> check_region_sort(const std::string& column, std::span<const std::string> events) {
+Result<void> check_region_view(const report::RegionView& view,
+                               std::span<const std::string> events) {
+  if (view.depth > 0 && view.group_by != GroupBy::kPath) {
+    return usage_error("--depth is for --group-by path", "groups by name, shape or type have none");
+  }
+  const std::string& column = view.sort;
   if (column.empty()) return {};
   std::vector<std::string_view> known(region_columns().begin(), region_columns().end());
   known.insert(known.end(), events.begin(), events.end());

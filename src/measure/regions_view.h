@@ -14,7 +14,7 @@ namespace hwprof {
 std::span<const std::string_view> region_columns();
 
 // Fault::kUsage for a column that is none of those, nor one of `events`, with the nearest.
-Result<void> check_region_sort(const std::string& column, std::span<const std::string> events);
+Result<void> check_region_view(const report::RegionView& view, std::span<const std::string> events);
 
 // The regions of several processes as one: rows of the same path, type and shape add up.
 report::Regions merge_regions(std::span<const report::Regions> processes);

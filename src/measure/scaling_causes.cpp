@@ -8,6 +8,7 @@
 
 #include "src/measure/power_law.h"
 #include "src/measure/statistics.h"
+#include "src/report/format.h"
 
 namespace hwprof {
 namespace {
@@ -78,9 +79,9 @@ std::optional<std::string> fixed_cost_text(std::span<const LawPoint> points, con
   const double share = fit.fixed / course.times_ns.front();
   if (share < kLeastShare) return std::nullopt;
   return fmt::format(
-      "a fixed cost, which does not grow with {0}: about {1:.3g} ns a call, {2:.0f} % of the time "
+      "a fixed cost, which does not grow with {0}: about {1} a call, {2:.0f} % of the time "
       "at {0}={3}, {4:.1f} % at {0}={5}",
-      size, fit.fixed, 100 * std::min(1.0, share), points.front().size,
+      size, report::duration(fit.fixed), 100 * std::min(1.0, share), points.front().size,
       100 * fit.fixed / course.times_ns[end - 1], points[end - 1].size);
 }
 

@@ -129,8 +129,12 @@ ScalingLaw scaling_law(std::span<const LawPoint> points, const LawSubject& subje
     ScalingLaw law = named(subject);
     law.points = points.size();
     law.reason = fmt::format(
-        "{} sizes up to {} times the smallest: an exponent needs {} and {}", points.size(),
-        points.empty() ? 1 : points.back().size / points.front().size, kLeastPoints, kLeastSpread);
+        "{} sizes, the largest {:.3g} times the smallest: an exponent needs {} sizes, and {} times",
+        points.size(),
+        points.empty()
+            ? 1.0
+            : static_cast<double>(points.back().size) / static_cast<double>(points.front().size),
+        kLeastPoints, kLeastSpread);
     law.text = "not judged: " + law.reason;
     return law;
   }

@@ -92,7 +92,7 @@ Cells counter_cells(const std::string& name, const std::string& unit, const Even
 }
 
 // What a layer of a network has besides its row.
-Cells layer_cells(const LayerForm& form, const LayerRow& layer) {
+Cells layer_cells(const LayerForm& form, const LayerRow& layer, const AgainstRow* against) {
   const auto& whole = form.whole_ns;
   return {{"form", form.name},
           {"index", fmt::format("{}", layer.index)},
@@ -101,7 +101,9 @@ Cells layer_cells(const LayerForm& form, const LayerRow& layer) {
           {"layer_share", number(layer.share)},
           {"far_above", layer.far_above ? "true" : "false"},
           {"inference_median_ns", whole ? number(whole->median) : ""},
-          {"sum_of_layers_ns", number(form.sum_ns)}};
+          {"sum_of_layers_ns", number(form.sum_ns)},
+          {"against_ns", against ? number(against->theirs_ns) : ""},
+          {"against_ratio", against ? number(against->ratio) : ""}};
 }
 
 // What an epoch and a phase of training have besides op and variant; empty in every other line.
@@ -135,9 +137,14 @@ struct Line {
 std::vector<Line> layer_lines(const Profile& profile, const Layers& layers) {
   std::vector<Line> lines;
   for (const LayerForm& form : layers.forms) {
-    for (const LayerRow& layer : form.layers) {
-      lines.push_back(
-          {layer_cells(form, layer), row_cells(profile, layer.row), layer.row.counters, {}});
+    const bool compared = layers.against && layers.against->form == form.name;
+    for (std::size_t i = 0; i < form.layers.size(); ++i) {
+      const LayerRow& layer = form.layers[i];
+      const AgainstRow* against = compared ? &layers.against->layers.at(i) : nullptr;
+      lines.push_back({layer_cells(form, layer, against),
+                       row_cells(profile, layer.row),
+                       layer.row.counters,
+                       {}});
     }
   }
   return lines;
@@ -209,7 +216,7 @@ std::string profile_csv(const Profile& profile) {
   const std::vector<Line> lines = lines_of(profile);
   Events events;
   for (const Line& line : lines) add_events(line.counters, events);
-  const Line none{profile.layers ? layer_cells({}, {}) : Cells(),
+  const Line none{profile.layers ? layer_cells({}, {}, nullptr) : Cells(),
                   row_cells(profile, {}),
                   {},
                   profile.training ? training_cells(nullptr, nullptr) : Cells()};

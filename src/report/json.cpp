@@ -72,7 +72,10 @@ Json scaling_json(const Scaling& scaling) {
     rows.push_back(
         {{"op", row.op}, {"variant", row.variant}, {"shape", row.shape}, {"points", points}});
   }
-  return {{"cpus", scaling.cpus}, {"counts", counts}, {"rows", rows}};
+  return {{"cpus", scaling.cpus},
+          {"base_threads", scaling.base_threads},
+          {"counts", counts},
+          {"rows", rows}};
 }
 
 Json complexity_json(const Complexity& complexity) {

@@ -33,6 +33,7 @@ struct ScalingCount {
 
 struct Scaling {
   std::size_t cpus = 0;
+  int base_threads = 1;              // the fewest: what speed-up and efficiency are against
   std::vector<ScalingCount> counts;  // in the order given
   std::vector<ScalingRow> rows;
 };

@@ -52,7 +52,7 @@ Table scaling_table(const Scaling& scaling) {
   table.notes.push_back(fmt::format(
       "speed-up: against {} thread{}; efficiency: speed-up over how many times more threads. CPU "
       "share: CPU time over elapsed time of each thread of the process, the BLAS's own included.",
-      scaling.counts.front().threads, scaling.counts.front().threads == 1 ? "" : "s"));
+      scaling.base_threads, scaling.base_threads == 1 ? "" : "s"));
   for (const ScalingCount& count : scaling.counts) {
     if (!count.oversubscribed) continue;
     table.notes.push_back(fmt::format(
