@@ -148,12 +148,22 @@ class Verdicts(Compared):
     def test_points_of_a_sweep_are_compared_by_their_sizes(self):
         def sweep(factor):
             return {"schema": "hwprof.sweep/1", "op": "conv1d", "variant": "simd", "points": [
-                {"sizes": {"n": n}, "time_ns": {
+                {"at": {"n": n}, "time_ns": {
                     "median": n * factor, "slices": [n * factor + i for i in range(10)]}}
                 for n in [1000, 2000]]}
         comparison = self.compare(sweep(1), sweep(2), code=1)
         self.assertEqual(self.verdicts(comparison),
                          {"conv1d n=1000": "slower", "conv1d n=2000": "slower"})
+
+
+    def test_what_sweep_writes_can_be_compared(self):
+        name = self.path("sweep.json")
+        done = harness.hwprof("sweep", "--op", "relu", "--param", "count=1024:4096", "--time-budget",
+                              "1", "-q", "--format", "json", "-o", name)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = harness.hwprof("compare", name, name, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(len(json.loads(done.stdout)["files"][0]["rows"]), 3)
 
 
 class Formats(Compared):
