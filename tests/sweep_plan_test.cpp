@@ -27,6 +27,7 @@ TEST(SweepPlan, StepsAreGeometricDistinctAndHoldBothEnds) {
   EXPECT_THAT(geometric_steps(7, 2147483647, 2), ElementsAre(7, 2147483647));
   EXPECT_THAT(geometric_steps(64, 1024, 6), ElementsAre(64, 112, 192, 336, 592, 1024))
       << "whole cache lines";
+  EXPECT_GT(geometric_steps(16, 256, 60).size(), 40u) << "more than there are lines";
   EXPECT_THAT(geometric_steps(64, 1000, 4), ElementsAre(64, 160, 400, 1000));
 }
 

@@ -96,13 +96,10 @@ Result<void> check_memory(const SweepPlan& plan, std::uint64_t memory_bytes) {
       "all points are in memory at once, since they are measured by turns: choose smaller sizes");
 }
 
-}  // namespace
-
-std::vector<std::uint64_t> geometric_steps(std::uint64_t low, std::uint64_t high,
-                                           std::uint64_t points) {
+// Multiples of `unit`, each once.
+std::vector<std::uint64_t> steps_of(std::uint64_t unit, std::uint64_t low, std::uint64_t high,
+                                    std::uint64_t points) {
   std::vector<std::uint64_t> sizes;
-  const bool whole_lines = low % kLineFloats == 0 && high % kLineFloats == 0;
-  const std::uint64_t unit = whole_lines ? kLineFloats : 1;
   const double ratio = static_cast<double>(high) / static_cast<double>(low);
   for (std::uint64_t i = 0; i < points; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(points - 1);
@@ -112,6 +109,16 @@ std::vector<std::uint64_t> geometric_steps(std::uint64_t low, std::uint64_t high
     if (sizes.empty() || size > sizes.back()) sizes.push_back(size);
   }
   return sizes;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> geometric_steps(std::uint64_t low, std::uint64_t high,
+                                           std::uint64_t points) {
+  const bool whole_lines = low % kLineFloats == 0 && high % kLineFloats == 0;
+  std::vector<std::uint64_t> sizes = steps_of(whole_lines ? kLineFloats : 1, low, high, points);
+  // So many that lines are too coarse: then in between as well.
+  return sizes.size() < points ? steps_of(1, low, high, points) : sizes;
 }
 
 Result<SweepPlan> plan_sweep(const SweepOptions& options, std::uint64_t memory_bytes) {
