@@ -28,6 +28,13 @@ class Cpu:
             return 512
         return 256 if {"avx2", "fma"} <= self.flags else 128
 
+    @property
+    def openblas_picks(self):
+        """Vector bits of the kernels that OpenBLAS 0.3.21 takes by itself: not all that there are
+        on Emerald Rapids, which it does not know and takes for a Prescott."""
+        emerald_rapids = not self.amd and (self.family, self.model) == (6, 207)
+        return 128 if emerald_rapids else self.widest
+
     def verdict_of(self, kernels):
         """Of kernels "512", "256", "256-no-fma", "128" or "scalar"."""
         if kernels in ("128", "scalar"):
@@ -92,14 +99,15 @@ TORCH_CASES = {
 
 def openblas_cases(cpu, programs):
     gemm = [programs.gemm(), "512", "1"]
-    auto = {512: {"SkylakeX", "Cooperlake", "SapphireRapids"}, 256: {"Haswell", "Zen"}}
-    widest = str(cpu.widest)
+    auto = {512: {"SkylakeX", "Cooperlake", "SapphireRapids"}, 256: {"Haswell", "Zen"},
+            128: {"Prescott"}}
+    widest, fma = str(cpu.openblas_picks), cpu.openblas_picks > 128
     for kind, folder in programs.openblas.items():
         def case(name, kernels, cores, env, program=gemm, at=folder):
             return Case("OpenBLAS " + name, program, cpu.verdict_of(kernels), "openblas", cores,
                         kernels.split("-")[0], "no-fma" not in kernels and kernels != "128",
                         [at], env)
-        yield case(kind + ", auto", widest, auto.get(cpu.widest), {})
+        yield case(kind + ", auto", widest, auto.get(cpu.openblas_picks), {})
         forced = [("Haswell", "256", {"avx2", "fma"}), ("Sandybridge", "256-no-fma", {"avx"}),
                   ("Prescott", "128", set()), ("SkylakeX", "512", {"avx512f"})]
         for core, kernels, needs in forced:
@@ -107,13 +115,13 @@ def openblas_cases(cpu, programs):
                 yield case("%s, %s" % (kind, core), kernels, {core}, {"OPENBLAS_CORETYPE": core})
     folder = programs.openblas["pthread"]
     yield Case("OpenBLAS pthread, float64", gemm + ["d"], cpu.verdict_of(widest), "openblas",
-               auto.get(cpu.widest), widest, True, [folder])
+               auto.get(cpu.openblas_picks), widest, fma, [folder])
     yield Case("OpenBLAS ILP64", [programs.gemm_ilp64(), "512", "1"], cpu.verdict_of(widest),
-               "openblas", auto.get(cpu.widest), widest, True, [programs.ilp64])
+               "openblas", auto.get(cpu.openblas_picks), widest, fma, [programs.ilp64])
     yield Case("OpenBLAS static, stripped", [programs.gemm_static(), "512", "1"],
-               cpu.verdict_of(widest), "openblas", {None}, widest, True)
+               cpu.verdict_of(widest), "openblas", {None}, widest, fma)
     yield Case("OpenBLAS by dlopen", [programs.gemm_dlopen(), "512", "1"], cpu.verdict_of(widest),
-               "openblas", auto.get(cpu.widest), widest, True, [folder])
+               "openblas", auto.get(cpu.openblas_picks), widest, fma, [folder])
 
 
 def other_library_cases(cpu, programs):
@@ -146,7 +154,7 @@ def cases_without_blas(programs):
 
 def python_cases(cpu, programs):
     folders = [programs.openblas["pthread"]]
-    best = cpu.verdict_of(str(cpu.widest))
+    best = cpu.verdict_of(str(cpu.openblas_picks))
     for name, n, kind in (("matmul", 512, "float32"), ("small matrices", 16, "float32"),
                           ("float64", 512, "float64")):
         yield Case("numpy, " + name, [PYTHON, "-c", NUMPY.format(n=n, type=kind)], best,
