@@ -6,19 +6,9 @@
 #include "kernels/linear_backward.h"
 #include "kernels/relu_backward.h"
 #include "kernels/sgd.h"
+#include "kernels/split.h"
 
 namespace hwprof {
-namespace {
-
-template <class F>
-void for_each_item(ThreadTeam* team, std::size_t count, const F& f) {
-  team->run([&](std::size_t thread) {
-    const auto [first, last] = share_of(count, thread, team->size());
-    for (std::size_t i = first; i < last; ++i) f(i);
-  });
-}
-
-}  // namespace
 
 void linear_grad_weights_reference(const LinearGradWeightsCall& call) {
   const auto [inputs, outputs] = call.shape;

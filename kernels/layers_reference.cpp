@@ -10,17 +10,10 @@
 #include "kernels/conv2d.h"
 #include "kernels/relu.h"
 #include "kernels/softmax.h"
+#include "kernels/split.h"
 
 namespace hwprof {
 namespace {
-
-template <class F>
-void for_each_item(ThreadTeam* team, std::size_t count, const F& f) {
-  team->run([&](std::size_t thread) {
-    const auto [first, last] = share_of(count, thread, team->size());
-    for (std::size_t i = first; i < last; ++i) f(i);
-  });
-}
 
 // One output of conv2d at line u, column v, filter j.
 float convolve_at(const Conv2dShape& shape, const float* x, const float* w, std::size_t u,

@@ -18,4 +18,12 @@ void split(ThreadTeam* team, std::size_t count, const F& f) {
   team->run(std::cref(share));  // a std::function of the lambda itself would allocate
 }
 
+// f(i) for each of `count` items.
+template <class F>
+void for_each_item(ThreadTeam* team, std::size_t count, const F& f) {
+  split(team, count, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) f(i);
+  });
+}
+
 }  // namespace hwprof

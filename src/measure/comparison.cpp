@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "src/measure/rank_test.h"
+#include "src/measure/mann_whitney.h"
 
 namespace hwprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/measure/rank_test.h"
+#include "src/measure/mann_whitney.h"
 
 #include <algorithm>
 #include <cmath>
