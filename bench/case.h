@@ -8,10 +8,10 @@
 
 #include "bench/rounds.h"
 #include "bench/torch_child.h"
-#include "counters/result.h"
 #include "kernels/blas_library.h"
 #include "kernels/tensor.h"
 #include "kernels/thread_team.h"
+#include "src/base/result.h"
 
 namespace hwprof::bench {
 

@@ -23,13 +23,13 @@
 
 #include "bench/case.h"
 #include "bench/onednn.h"
-#include "counters/affinity.h"
-#include "counters/machine.h"
-#include "kernels/simd.h"
-#include "src/blas/ladder.h"
-#include "src/blas/libraries.h"
-#include "src/blas/rung.h"
-#include "src/blas/selected.h"
+#include "counters/machine/affinity.h"
+#include "counters/machine/machine.h"
+#include "kernels/simd/simd.h"
+#include "src/blas/evidence/libraries.h"
+#include "src/blas/evidence/selected.h"
+#include "src/blas/ladder/ladder.h"
+#include "src/blas/ladder/rung.h"
 #include "src/measure/statistics.h"
 
 namespace {

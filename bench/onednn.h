@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bench/resnet20.h"
-#include "counters/result.h"
-#include "kernels/conv1d.h"
-#include "kernels/linear.h"
+#include "kernels/ops/conv1d.h"
+#include "kernels/ops/linear.h"
+#include "src/base/result.h"
 
 namespace hwprof::bench {
 

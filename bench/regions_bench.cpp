@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string>
 
-#include "counters/region.h"
+#include "counters/regions/region.h"
 
 #ifdef HWPROF_HAVE_LIKWID
 #define LIKWID_PERFMON

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "counters/result.h"
-#include "kernels/conv2d.h"
+#include "kernels/ops/conv2d.h"
 #include "kernels/tensor.h"
+#include "src/base/result.h"
 
 namespace hwprof::bench {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/measure/peak.h"
 
 namespace hwprof::bench {

@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "counters/result.h"
-#include "counters/unique_fd.h"
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
 
 namespace hwprof::bench {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 
 namespace hwprof {
 

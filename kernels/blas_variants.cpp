@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/conv1d.h"
-#include "kernels/conv2d.h"
-#include "kernels/linear.h"
-#include "kernels/linear_backward.h"
+#include "kernels/ops/conv1d.h"
+#include "kernels/ops/conv2d.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/linear_backward.h"
 
 namespace hwprof {
 namespace {

@@ -1,6 +1,6 @@
 #include "kernels/complexity.h"
 
-#include "kernels/conv2d_work.h"
+#include "kernels/ops/conv2d_work.h"
 
 namespace hwprof {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "kernels/conv2d.h"
+#include "kernels/ops/conv2d.h"
 
 namespace hwprof {
 

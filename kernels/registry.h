@@ -8,19 +8,19 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/add.h"
-#include "kernels/average_pool.h"
-#include "kernels/batchnorm.h"
-#include "kernels/conv1d.h"
-#include "kernels/conv1d_maxpool.h"
-#include "kernels/conv2d.h"
-#include "kernels/linear.h"
-#include "kernels/linear_backward.h"
-#include "kernels/maxpool.h"
-#include "kernels/relu.h"
-#include "kernels/relu_backward.h"
-#include "kernels/sgd.h"
-#include "kernels/softmax.h"
+#include "kernels/ops/add.h"
+#include "kernels/ops/average_pool.h"
+#include "kernels/ops/batchnorm.h"
+#include "kernels/ops/conv1d.h"
+#include "kernels/ops/conv1d_maxpool.h"
+#include "kernels/ops/conv2d.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/linear_backward.h"
+#include "kernels/ops/maxpool.h"
+#include "kernels/ops/relu.h"
+#include "kernels/ops/relu_backward.h"
+#include "kernels/ops/sgd.h"
+#include "kernels/ops/softmax.h"
 
 namespace hwprof {
 

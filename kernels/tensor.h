@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 
 namespace hwprof {
 

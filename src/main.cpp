@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/blas/rung.h"
+#include "src/blas/ladder/rung.h"
 #include "src/cli/options.h"
 #include "src/commands/attach.h"
 #include "src/commands/blas.h"
@@ -20,7 +20,7 @@
 #include "src/commands/run.h"
 #include "src/commands/sweep.h"
 #include "src/commands/workloads.h"
-#include "src/report/output.h"
+#include "src/report/render/output.h"
 
 namespace {
 

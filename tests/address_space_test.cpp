@@ -1,4 +1,4 @@
-#include "src/observe/address_space.h"
+#include "src/observe/proc/address_space.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "counters/affinity.h"
+#include "counters/machine/affinity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

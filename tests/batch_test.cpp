@@ -1,4 +1,4 @@
-#include "src/workloads/batch.h"
+#include "src/workloads/inputs/batch.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

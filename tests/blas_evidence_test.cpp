@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "src/blas/core_types.h"
-#include "src/blas/libraries.h"
-#include "src/blas/selected.h"
+#include "src/blas/evidence/libraries.h"
+#include "src/blas/evidence/selected.h"
+#include "src/blas/providers/core_types.h"
 
 namespace hwprof::blas {
 namespace {

@@ -12,10 +12,10 @@
 #include <csignal>
 #include <filesystem>
 
-#include "src/blas/child_output.h"
-#include "src/blas/core_types.h"
-#include "src/blas/ladder.h"
-#include "src/blas/rung.h"
+#include "src/blas/ladder/child_output.h"
+#include "src/blas/ladder/ladder.h"
+#include "src/blas/ladder/rung.h"
+#include "src/blas/providers/core_types.h"
 
 namespace hwprof::blas {
 namespace {

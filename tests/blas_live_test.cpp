@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/blas/core_in_memory.h"
-#include "src/blas/declared.h"
-#include "src/blas/live.h"
-#include "src/blas/mapped_file.h"
-#include "src/blas/process_maps.h"
+#include "src/blas/evidence/core_in_memory.h"
+#include "src/blas/evidence/declared.h"
+#include "src/blas/evidence/live.h"
+#include "src/blas/evidence/mapped_file.h"
+#include "src/blas/evidence/process_maps.h"
 
 namespace hwprof::blas {
 namespace {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/blas/core_types.h"
-#include "src/blas/performing.h"
-#include "src/blas/run_verdict.h"
+#include "src/blas/evidence/performing.h"
+#include "src/blas/judge/run_verdict.h"
+#include "src/blas/providers/core_types.h"
 #include "tests/made_rung.h"
 
 namespace hwprof::blas {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/blas/core_types.h"
-#include "src/blas/verdict.h"
+#include "src/blas/judge/verdict.h"
+#include "src/blas/providers/core_types.h"
 #include "tests/made_rung.h"
 
 namespace hwprof::blas {

@@ -1,9 +1,9 @@
 // Calls within calls, lost returns, and what becomes of them in the report. No kernel needed.
-#include "src/observe/call_tally.h"
+#include "src/observe/calls/call_tally.h"
 
 #include <gtest/gtest.h>
 
-#include "src/observe/tracefs.h"
+#include "src/observe/perf/tracefs.h"
 
 namespace hwprof::observe {
 namespace {

@@ -1,6 +1,6 @@
 // The real thing, on real libraries: programs that make a known number of BLAS calls, watched by
 // uprobes (skipped without root) and by LD_AUDIT.
-#include "src/blas/called.h"
+#include "src/blas/evidence/called.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "counters/text.h"
-#include "counters/unique_fd.h"
-#include "src/observe/tracefs.h"
+#include "src/base/text.h"
+#include "src/base/unique_fd.h"
+#include "src/observe/perf/tracefs.h"
 
 namespace hwprof::blas {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/conv1d.h"
+#include "kernels/ops/conv1d.h"
 #include "kernels/thread_team.h"
 #include "tests/kernel_data.h"
 

@@ -1,5 +1,5 @@
 // Counting for real: software events everywhere, hardware events where there is a PMU.
-#include "counters/counting.h"
+#include "counters/perf/counting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@
 #include <functional>
 #include <thread>
 
-#include "counters/affinity.h"
-#include "counters/metrics.h"
-#include "counters/thread_groups.h"
+#include "counters/machine/affinity.h"
+#include "counters/perf/metrics.h"
+#include "counters/perf/thread_groups.h"
 
 // Sanitizers touch shadow pages of their own for each page that instrumented code touches.
 #define HWPROF_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))

@@ -1,4 +1,4 @@
-#include "counters/cpuinfo.h"
+#include "counters/machine/cpuinfo.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

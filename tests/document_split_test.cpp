@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/conv1d.h"
-#include "src/workloads/synthetic.h"
+#include "kernels/ops/conv1d.h"
+#include "src/workloads/inputs/synthetic.h"
 
 namespace hwprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/workloads/documents.h"
+#include "src/workloads/inputs/documents.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/workloads/line_reader.h"
+#include "src/workloads/inputs/line_reader.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof {

@@ -1,4 +1,4 @@
-#include "src/workloads/embedding.h"
+#include "src/workloads/inputs/embedding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

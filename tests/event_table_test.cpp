@@ -1,5 +1,5 @@
 // The table against itself, and every row that libpfm4 knows against libpfm4's encoding.
-#include "counters/event_table.h"
+#include "counters/events/event_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

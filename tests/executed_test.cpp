@@ -1,4 +1,4 @@
-#include "src/blas/executed.h"
+#include "src/blas/evidence/executed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Flame graphs of names that try to get out of the format that they stand in.
-#include "src/report/flame.h"
+#include "src/report/flame/flame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

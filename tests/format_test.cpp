@@ -1,4 +1,4 @@
-#include "src/report/format.h"
+#include "src/report/render/format.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <string>
 
-#include "kernels/check.h"
+#include "kernels/check/check.h"
 #include "kernels/registry.h"
-#include "kernels/simd.h"
+#include "kernels/simd/simd.h"
 #include "tests/conv1d_data.h"
 #include "tests/only_targets.h"
 

@@ -1,4 +1,4 @@
-#include "counters/group.h"
+#include "counters/perf/group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

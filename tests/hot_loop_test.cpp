@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/conv1d_maxpool.h"
+#include "kernels/ops/conv1d_maxpool.h"
 #include "kernels/thread_team.h"
 
 namespace hwprof {

@@ -1,5 +1,5 @@
 // MNIST's files, good and bad: every refusal names the file and what was found in it.
-#include "src/workloads/idx.h"
+#include "src/workloads/inputs/idx.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

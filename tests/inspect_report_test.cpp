@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "src/report/inspect.h"
+#include "src/report/documents/inspect.h"
 
 namespace hwprof::report {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/simd.h"
+#include "kernels/simd/simd.h"
 #include "tests/only_targets.h"
 
 namespace hwprof {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/simd.h"
+#include "kernels/simd/simd.h"
 #include "kernels/tensor.h"
 #include "tests/conv1d_data.h"
 #include "tests/only_targets.h"

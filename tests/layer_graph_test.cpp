@@ -1,4 +1,4 @@
-#include "src/workloads/layer_graph.h"
+#include "src/workloads/networks/layer_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "src/workloads/layer_json.h"
-#include "src/workloads/resnet20.h"
+#include "src/workloads/networks/layer_json.h"
+#include "src/workloads/networks/resnet20.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof {

@@ -1,10 +1,10 @@
-#include "src/workloads/layer_net.h"
+#include "src/workloads/networks/layer_net.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "src/workloads/resnet20.h"
+#include "src/workloads/networks/resnet20.h"
 
 namespace hwprof {
 namespace {

@@ -1,12 +1,12 @@
-#include "counters/machine.h"
+#include "counters/machine/machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "counters/affinity.h"
-#include "counters/event_table.h"
+#include "counters/events/event_table.h"
+#include "counters/machine/affinity.h"
 
 namespace hwprof {
 namespace {

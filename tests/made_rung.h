@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "src/blas/core_types.h"
-#include "src/report/record.h"
+#include "src/blas/providers/core_types.h"
+#include "src/model/record.h"
 
 namespace hwprof::blas {
 

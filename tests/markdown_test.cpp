@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "src/report/writers.h"
+#include "src/report/render/writers.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {

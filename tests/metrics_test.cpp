@@ -1,4 +1,4 @@
-#include "counters/metrics.h"
+#include "counters/perf/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The network that learns: its gradients against finite differences of a loss in double precision,
 // and that the loss falls and held-out images are told apart.
-#include "src/workloads/mlp.h"
+#include "src/workloads/mlp/mlp.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "src/workloads/digits.h"
-#include "src/workloads/mlp_training.h"
-#include "src/workloads/random.h"
+#include "src/workloads/inputs/digits.h"
+#include "src/workloads/inputs/random.h"
+#include "src/workloads/mlp/mlp_training.h"
 
 namespace hwprof {
 namespace {

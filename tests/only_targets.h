@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/simd.h"
+#include "kernels/simd/simd.h"
 
 namespace hwprof {
 

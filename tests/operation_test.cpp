@@ -1,4 +1,4 @@
-#include "src/workloads/operation.h"
+#include "src/workloads/operations/operation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernels/registry.h"
-#include "src/workloads/operation_build.h"
+#include "src/workloads/operations/operation_build.h"
 
 namespace hwprof {
 namespace {

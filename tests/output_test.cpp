@@ -1,4 +1,4 @@
-#include "src/report/output.h"
+#include "src/report/render/output.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@
 #include <iterator>
 #include <thread>
 
-#include "counters/unique_fd.h"
+#include "src/base/unique_fd.h"
 
 namespace hwprof::report {
 namespace {

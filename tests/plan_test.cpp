@@ -1,4 +1,4 @@
-#include "counters/plan.h"
+#include "counters/perf/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "counters/pmu_device.h"
+#include "counters/machine/pmu_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "counters/reading.h"
+#include "counters/perf/reading.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

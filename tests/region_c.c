@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "counters/hwprof.h"
+#include "counters/regions/hwprof.h"
 
 #define CHECK(condition)                                                      \
   do {                                                                        \

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "counters/region.h"
+#include "counters/regions/region.h"
 
 namespace hwprof {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "counters/region.h"
+#include "counters/regions/region.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The arithmetic of a report, on trees made by hand.
-#include "counters/region_report.h"
+#include "counters/regions/region_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Regions as a program uses them: nesting, threads, forks, and what goes wrong.
-#include "counters/region.h"
+#include "counters/regions/region.h"
 
 #include <gmock/gmock.h>
 #include <malloc.h>

@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "counters/sanitized.h"
+#include "src/base/sanitized.h"
 #include "tests/region_harness.h"
 #include "tests/temporary_file.h"
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "src/report/format.h"
-#include "src/report/regions.h"
-#include "src/report/writers.h"
+#include "src/report/documents/regions.h"
+#include "src/report/render/format.h"
+#include "src/report/render/writers.h"
 
 namespace hwprof {
 namespace {

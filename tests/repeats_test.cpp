@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "src/measure/statistics.h"
-#include "src/report/run_content.h"
-#include "src/report/run_writers.h"
+#include "src/report/documents/run_content.h"
+#include "src/report/render/run_writers.h"
 
 namespace hwprof {
 namespace {

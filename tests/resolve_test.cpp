@@ -1,10 +1,10 @@
-#include "counters/resolve.h"
+#include "counters/events/resolve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include "counters/event_table.h"
+#include "counters/events/event_table.h"
 
 namespace hwprof {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "src/observe/records.h"
+#include "src/observe/perf/records.h"
 
 namespace hwprof::observe {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "src/blas/rung.h"
+#include "src/blas/ladder/rung.h"
 
 namespace {
 

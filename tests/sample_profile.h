@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "src/report/record.h"
+#include "src/model/record.h"
 
 namespace hwprof::report {
 

@@ -1,5 +1,5 @@
 // Samples a child whose hot loop is known. Skipped where the kernel lets nobody sample.
-#include "src/observe/sampling.h"
+#include "src/observe/samples/sampling.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "src/blas/executed.h"
+#include "src/blas/evidence/executed.h"
 
 namespace hwprof::observe {
 namespace {

@@ -1,4 +1,4 @@
-#include "counters/suggest.h"
+#include "src/base/suggest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

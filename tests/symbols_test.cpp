@@ -1,5 +1,5 @@
 // On a program whose functions are known, a stripped and a static build of it.
-#include "src/observe/symbols.h"
+#include "src/observe/elf/symbols.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "src/observe/jit_map.h"
+#include "src/observe/elf/jit_map.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof::observe {

@@ -1,4 +1,4 @@
-#include "src/workloads/synthetic.h"
+#include "src/workloads/inputs/synthetic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "src/workloads/random.h"
+#include "src/workloads/inputs/random.h"
 
 namespace hwprof {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 #include <sstream>
 
-#include "src/report/content.h"
-#include "src/report/printable.h"
-#include "src/report/writers.h"
+#include "src/report/documents/content.h"
+#include "src/report/render/printable.h"
+#include "src/report/render/writers.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {

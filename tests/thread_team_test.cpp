@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "counters/affinity.h"
+#include "counters/machine/affinity.h"
 
 namespace hwprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "src/commands/profile_threads.h"
-#include "src/report/content.h"
+#include "src/report/documents/content.h"
 
 namespace hwprof {
 namespace {

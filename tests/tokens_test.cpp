@@ -2,7 +2,7 @@
 // Python 3.11:
 //   [t.lower() for t in re.findall(r'\w+', text) if not t.isnumeric()]
 // and, where python3 is installed, it is asked again about random Unicode text.
-#include "src/workloads/tokens.h"
+#include "src/workloads/inputs/tokens.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "src/workloads/random.h"
+#include "src/workloads/inputs/random.h"
 
 namespace hwprof {
 namespace {

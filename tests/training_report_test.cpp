@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "src/report/writers.h"
+#include "src/report/render/writers.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {

@@ -1,11 +1,11 @@
 // The protocol of reading a counter in user space, on pages made by hand.
-#include "counters/user_read.h"
+#include "counters/perf/user_read.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "counters/region_clock.h"
+#include "counters/regions/region_clock.h"
 
 namespace hwprof {
 namespace {

@@ -1,5 +1,5 @@
 // Loops of this very program, assembled, and encodings that this CPU need not have, as bytes.
-#include "src/observe/width.h"
+#include "src/observe/samples/width.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "counters/suggest.h"
+#include "src/base/suggest.h"
 
 namespace hwprof::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/blas_options.h"
 #include "src/commands/compare_options.h"
 #include "src/commands/inspect_options.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "counters/suggest.h"
+#include "src/base/suggest.h"
 #include "src/cli/values.h"
 
 namespace hwprof::cli {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/profile_options.h"
 
 namespace hwprof::cli {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 
 namespace CLI {
 class App;

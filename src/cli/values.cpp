@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "counters/suggest.h"
+#include "src/base/suggest.h"
 
 namespace hwprof::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 
 namespace hwprof::cli {
 

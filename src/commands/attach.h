@@ -1,7 +1,7 @@
 // `hwprof attach PID`: what `hwprof run` does, for a process that already runs.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/run_options.h"
 
 namespace hwprof {

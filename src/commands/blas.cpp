@@ -7,13 +7,13 @@
 #include <chrono>
 #include <filesystem>
 
-#include "src/blas/survey.h"
+#include "src/blas/ladder/survey.h"
 #include "src/commands/observe.h"
 #include "src/commands/profile_blas.h"
 #include "src/commands/run.h"
-#include "src/report/output.h"
-#include "src/report/printable.h"
-#include "src/report/survey.h"
+#include "src/report/documents/survey.h"
+#include "src/report/render/output.h"
+#include "src/report/render/printable.h"
 
 namespace hwprof {
 namespace {

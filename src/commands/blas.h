@@ -1,7 +1,7 @@
 // `hwprof blas`: which BLAS programs get on this machine, how good it is, and what else there is.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/blas_options.h"
 
 namespace hwprof {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "src/commands/report_file.h"
-#include "src/report/content.h"
+#include "src/report/documents/content.h"
 
 namespace hwprof {
 namespace {

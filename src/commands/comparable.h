@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/measure/comparison.h"
-#include "src/report/comparison_record.h"
+#include "src/model/comparison_record.h"
 
 namespace hwprof {
 

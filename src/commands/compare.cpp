@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "src/commands/comparable.h"
-#include "src/report/comparison_writers.h"
-#include "src/report/output.h"
+#include "src/report/render/comparison_writers.h"
+#include "src/report/render/output.h"
 
 namespace hwprof {
 namespace {

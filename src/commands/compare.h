@@ -1,7 +1,7 @@
 // `hwprof compare`: is the same work slower than it was?
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/compare_options.h"
 
 namespace hwprof {

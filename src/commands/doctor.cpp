@@ -2,7 +2,7 @@
 
 #include "src/commands/doctor_checks.h"
 #include "src/commands/doctor_facts.h"
-#include "src/report/output.h"
+#include "src/report/render/output.h"
 
 namespace hwprof {
 

@@ -1,7 +1,7 @@
 // `hwprof doctor`: what stands between this machine and good numbers, and what mends it.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/inspect_options.h"
 
 namespace hwprof {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "counters/text.h"
-#include "src/report/format.h"
+#include "src/base/text.h"
+#include "src/report/render/format.h"
 
 namespace hwprof {
 namespace {

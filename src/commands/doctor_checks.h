@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/commands/doctor_facts.h"
-#include "src/report/inspect.h"
+#include "src/report/documents/inspect.h"
 
 namespace hwprof {
 

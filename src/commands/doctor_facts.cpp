@@ -10,10 +10,10 @@
 #include <sstream>
 #include <thread>
 
-#include "counters/event_table.h"
-#include "counters/pfm.h"
-#include "counters/text.h"
+#include "counters/events/event_table.h"
+#include "counters/events/pfm.h"
 #include "kernels/blas_library.h"
+#include "src/base/text.h"
 #include "src/commands/try_events.h"
 
 namespace hwprof {

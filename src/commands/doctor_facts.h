@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/affinity.h"
-#include "counters/machine.h"
-#include "counters/reading.h"
-#include "counters/result.h"
-#include "src/blas/libraries.h"
-#include "src/blas/selected.h"
+#include "counters/machine/affinity.h"
+#include "counters/machine/machine.h"
+#include "counters/perf/reading.h"
+#include "src/base/result.h"
+#include "src/blas/evidence/libraries.h"
+#include "src/blas/evidence/selected.h"
 
 namespace hwprof {
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "counters/event_table.h"
-#include "counters/pfm.h"
-#include "counters/resolve.h"
-#include "counters/suggest.h"
+#include "counters/events/event_table.h"
+#include "counters/events/pfm.h"
+#include "counters/events/resolve.h"
+#include "src/base/suggest.h"
 #include "src/commands/try_events.h"
-#include "src/report/inspect.h"
-#include "src/report/output.h"
+#include "src/report/documents/inspect.h"
+#include "src/report/render/output.h"
 
 namespace hwprof {
 namespace {

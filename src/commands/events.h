@@ -2,7 +2,7 @@
 // another CPU.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/inspect_options.h"
 
 namespace hwprof {

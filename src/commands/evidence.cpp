@@ -4,11 +4,11 @@
 
 #include <optional>
 
-#include "src/blas/called.h"
-#include "src/blas/declared.h"
-#include "src/blas/executed.h"
-#include "src/blas/live.h"
-#include "src/observe/sampling.h"
+#include "src/blas/evidence/called.h"
+#include "src/blas/evidence/declared.h"
+#include "src/blas/evidence/executed.h"
+#include "src/blas/evidence/live.h"
+#include "src/observe/samples/sampling.h"
 
 namespace hwprof {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/commands/run_options.h"
-#include "src/report/run_record.h"
+#include "src/model/run_record.h"
 
 namespace hwprof {
 

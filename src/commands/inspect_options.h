@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "counters/affinity.h"
-#include "counters/machine.h"
+#include "counters/machine/affinity.h"
+#include "counters/machine/machine.h"
 
 namespace hwprof {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "counters/counting.h"
+#include "counters/perf/counting.h"
 #include "src/measure/layer_times.h"
 #include "src/measure/roofline.h"
-#include "src/report/record.h"
-#include "src/workloads/layer_net.h"
+#include "src/model/record.h"
+#include "src/workloads/networks/layer_net.h"
 
 namespace hwprof {
 

@@ -11,18 +11,18 @@
 #include <csignal>
 #include <cstring>
 
-#include "counters/counting.h"
+#include "counters/perf/counting.h"
 #include "src/commands/evidence.h"
 #include "src/commands/repetition.h"
 #include "src/commands/run_ladder.h"
 #include "src/commands/watch.h"
 #include "src/measure/regions_view.h"
-#include "src/observe/child.h"
-#include "src/observe/orphans.h"
-#include "src/observe/processes.h"
-#include "src/observe/program_file.h"
-#include "src/observe/region_files.h"
-#include "src/observe/tree_counting.h"
+#include "src/observe/perf/tree_counting.h"
+#include "src/observe/proc/child.h"
+#include "src/observe/proc/orphans.h"
+#include "src/observe/proc/processes.h"
+#include "src/observe/proc/program_file.h"
+#include "src/observe/proc/region_files.h"
 
 namespace hwprof {
 namespace {

@@ -5,9 +5,9 @@
 // warning in the record.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/run_options.h"
-#include "src/report/run_record.h"
+#include "src/model/run_record.h"
 
 namespace hwprof {
 

@@ -3,8 +3,8 @@
 #include <spdlog/spdlog.h>
 
 #include "src/measure/ceilings.h"
-#include "src/report/inspect.h"
-#include "src/report/output.h"
+#include "src/report/documents/inspect.h"
+#include "src/report/render/output.h"
 
 namespace hwprof {
 

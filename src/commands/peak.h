@@ -1,7 +1,7 @@
 // `hwprof peak`: what these CPUs can do at most.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/inspect_options.h"
 
 namespace hwprof {

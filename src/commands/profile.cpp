@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/suggest.h"
+#include "src/base/suggest.h"
 #include "src/commands/profile_workloads.h"
 
 namespace hwprof {

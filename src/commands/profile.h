@@ -2,7 +2,7 @@
 // pinned CPUs; which BLAS served it, and whether the time agrees with the complexity analysis.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/profile_options.h"
 
 namespace hwprof {

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <vector>
 
-#include "src/blas/ladder.h"
-#include "src/blas/libraries.h"
-#include "src/blas/verdict.h"
+#include "src/blas/evidence/libraries.h"
+#include "src/blas/judge/verdict.h"
+#include "src/blas/ladder/ladder.h"
 
 namespace hwprof {
 

@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "counters/affinity.h"
-#include "counters/machine.h"
-#include "counters/result.h"
+#include "counters/machine/affinity.h"
+#include "counters/machine/machine.h"
 #include "kernels/blas_library.h"
-#include "src/blas/selected.h"
-#include "src/report/record.h"
+#include "src/base/result.h"
+#include "src/blas/evidence/selected.h"
+#include "src/model/record.h"
 
 namespace hwprof {
 

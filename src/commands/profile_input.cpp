@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "src/workloads/synthetic.h"
+#include "src/workloads/inputs/synthetic.h"
 
 namespace hwprof {
 namespace {

@@ -1,12 +1,12 @@
 // The workload of `hwprof profile`: documents, read or made up, laid out in one matrix.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/profile_options.h"
-#include "src/report/record.h"
-#include "src/workloads/batch.h"
-#include "src/workloads/documents.h"
-#include "src/workloads/embedding.h"
+#include "src/model/record.h"
+#include "src/workloads/inputs/batch.h"
+#include "src/workloads/inputs/documents.h"
+#include "src/workloads/inputs/embedding.h"
 
 namespace hwprof {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "counters/suggest.h"
+#include "src/base/suggest.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/layers_record.h"
 #include "src/commands/profile_record.h"
@@ -14,10 +14,10 @@
 #include "src/commands/profile_workloads.h"
 #include "src/measure/layer_counts.h"
 #include "src/measure/layer_times.h"
-#include "src/workloads/layer_json.h"
-#include "src/workloads/layer_net.h"
-#include "src/workloads/layer_table.h"
-#include "src/workloads/resnet20.h"
+#include "src/workloads/networks/layer_json.h"
+#include "src/workloads/networks/layer_net.h"
+#include "src/workloads/networks/layer_table.h"
+#include "src/workloads/networks/resnet20.h"
 
 namespace hwprof {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "counters/region.h"
-#include "counters/region_runtime.h"
+#include "counters/regions/region.h"
+#include "counters/regions/region_runtime.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_overhead.h"
 #include "src/commands/profile_record.h"
@@ -17,10 +17,10 @@
 #include "src/commands/training_phases.h"
 #include "src/measure/agreement.h"
 #include "src/measure/statistics.h"
-#include "src/workloads/digits.h"
-#include "src/workloads/idx.h"
-#include "src/workloads/mlp.h"
-#include "src/workloads/mlp_training.h"
+#include "src/workloads/inputs/digits.h"
+#include "src/workloads/inputs/idx.h"
+#include "src/workloads/mlp/mlp.h"
+#include "src/workloads/mlp/mlp_training.h"
 
 namespace hwprof {
 namespace {

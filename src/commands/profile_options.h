@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "counters/affinity.h"
-#include "src/report/regions_record.h"
-#include "src/workloads/batch.h"
-#include "src/workloads/documents.h"
+#include "counters/machine/affinity.h"
+#include "src/model/regions_record.h"
+#include "src/workloads/inputs/batch.h"
+#include "src/workloads/inputs/documents.h"
 
 namespace hwprof {
 

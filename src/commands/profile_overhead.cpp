@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "counters/region_runtime.h"
+#include "counters/regions/region_runtime.h"
 #include "src/measure/statistics.h"
-#include "src/observe/sampling.h"
+#include "src/observe/samples/sampling.h"
 
 namespace hwprof {
 namespace {

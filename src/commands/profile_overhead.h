@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/commands/profile_regions.h"
-#include "src/report/regions_record.h"
+#include "src/model/regions_record.h"
 
 namespace hwprof {
 

@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "counters/counting.h"
+#include "counters/perf/counting.h"
 #include "src/commands/profile_options.h"
 #include "src/measure/bandwidth.h"
 #include "src/measure/roofline.h"
 #include "src/measure/runner.h"
-#include "src/report/record.h"
-#include "src/workloads/text_cnn.h"
+#include "src/model/record.h"
+#include "src/workloads/networks/text_cnn.h"
 
 namespace hwprof {
 

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <utility>
 
-#include "counters/region.h"
-#include "counters/region_report.h"
+#include "counters/regions/region.h"
+#include "counters/regions/region_report.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_overhead.h"
 #include "src/measure/regions_view.h"
-#include "src/report/output.h"
-#include "src/report/regions.h"
+#include "src/report/documents/regions.h"
+#include "src/report/render/output.h"
 
 namespace hwprof {
 namespace {

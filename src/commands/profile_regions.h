@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/profile_options.h"
 #include "src/commands/profile_session.h"
 #include "src/workloads/task.h"

@@ -9,14 +9,14 @@
 #include <optional>
 #include <set>
 
-#include "counters/counting.h"
-#include "kernels/simd.h"
+#include "counters/perf/counting.h"
+#include "kernels/simd/simd.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/profile_regions.h"
 #include "src/measure/runner.h"
-#include "src/report/output.h"
-#include "src/report/writers.h"
+#include "src/report/render/output.h"
+#include "src/report/render/writers.h"
 
 namespace hwprof {
 namespace {

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "counters/affinity.h"
-#include "counters/result.h"
+#include "counters/machine/affinity.h"
 #include "kernels/thread_team.h"
+#include "src/base/result.h"
 #include "src/commands/profile_blas.h"
 #include "src/commands/profile_options.h"
 #include "src/commands/progress.h"
 #include "src/measure/ceilings.h"
 #include "src/measure/roofline.h"
-#include "src/report/record.h"
+#include "src/model/record.h"
 #include "src/workloads/task.h"
 
 namespace hwprof {

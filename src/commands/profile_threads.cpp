@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/report/content.h"
+#include "src/report/documents/content.h"
 
 namespace hwprof {
 namespace {

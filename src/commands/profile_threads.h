@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/measure/thread_shares.h"
-#include "src/report/record.h"
+#include "src/model/record.h"
 #include "src/workloads/task.h"
 
 namespace hwprof {

@@ -2,7 +2,7 @@
 // are those of run_profile().
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/profile_options.h"
 #include "src/commands/profile_session.h"
 

@@ -11,11 +11,11 @@
 
 #include "src/measure/peak.h"
 #include "src/measure/repeats.h"
-#include "src/observe/child.h"
-#include "src/observe/orphans.h"
-#include "src/observe/processes.h"
-#include "src/observe/program_file.h"
-#include "src/observe/tree_counting.h"
+#include "src/observe/perf/tree_counting.h"
+#include "src/observe/proc/child.h"
+#include "src/observe/proc/orphans.h"
+#include "src/observe/proc/processes.h"
+#include "src/observe/proc/program_file.h"
 
 namespace hwprof {
 namespace {

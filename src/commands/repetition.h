@@ -8,10 +8,10 @@
 
 #include <optional>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/run_options.h"
 #include "src/commands/watch.h"
-#include "src/report/run_record.h"
+#include "src/model/run_record.h"
 
 namespace hwprof {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "src/workloads/line_reader.h"
+#include "src/workloads/inputs/line_reader.h"
 
 namespace hwprof {
 namespace {

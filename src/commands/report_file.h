@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 
 namespace hwprof {
 

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "src/commands/observe.h"
-#include "src/report/flame.h"
-#include "src/report/output.h"
-#include "src/report/printable.h"
-#include "src/report/run_content.h"
-#include "src/report/run_writers.h"
+#include "src/report/documents/run_content.h"
+#include "src/report/flame/flame.h"
+#include "src/report/render/output.h"
+#include "src/report/render/printable.h"
+#include "src/report/render/run_writers.h"
 
 namespace hwprof {
 namespace {

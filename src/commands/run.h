@@ -1,9 +1,9 @@
 // `hwprof run -- COMMAND`: any program, unchanged, and the proof of which BLAS it used.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/run_options.h"
-#include "src/report/run_record.h"
+#include "src/model/run_record.h"
 
 namespace hwprof {
 

@@ -11,10 +11,10 @@
 #include <optional>
 #include <utility>
 
-#include "src/blas/ladder.h"
-#include "src/blas/libraries.h"
-#include "src/blas/performing.h"
-#include "src/blas/run_verdict.h"
+#include "src/blas/evidence/libraries.h"
+#include "src/blas/evidence/performing.h"
+#include "src/blas/judge/run_verdict.h"
+#include "src/blas/ladder/ladder.h"
 #include "src/commands/interrupt.h"
 #include "src/measure/peak.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "src/commands/run_options.h"
-#include "src/report/run_record.h"
+#include "src/model/run_record.h"
 
 namespace hwprof {
 

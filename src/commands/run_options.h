@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "counters/affinity.h"
-#include "src/report/regions_record.h"
+#include "counters/machine/affinity.h"
+#include "src/model/regions_record.h"
 
 namespace hwprof {
 

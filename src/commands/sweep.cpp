@@ -9,7 +9,7 @@
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/sweep_laws.h"
-#include "src/report/output.h"
+#include "src/report/render/output.h"
 
 namespace hwprof {
 namespace {

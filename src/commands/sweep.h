@@ -4,11 +4,11 @@
 
 #include <span>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/profile_session.h"
 #include "src/commands/sweep_options.h"
 #include "src/commands/sweep_plan.h"
-#include "src/report/sweep_record.h"
+#include "src/model/sweep_record.h"
 
 namespace hwprof {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "counters/metrics.h"
+#include "counters/perf/metrics.h"
 #include "src/measure/roofline.h"
 #include "src/measure/scaling_law.h"
 #include "src/measure/statistics.h"

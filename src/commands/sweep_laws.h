@@ -1,7 +1,7 @@
 // From the measured points of a sweep to its laws and its verdict. Pure.
 #pragma once
 
-#include "src/report/sweep_record.h"
+#include "src/model/sweep_record.h"
 
 namespace hwprof {
 

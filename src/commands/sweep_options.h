@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/commands/profile_options.h"
-#include "src/workloads/operation.h"
+#include "src/workloads/operations/operation.h"
 
 namespace hwprof {
 

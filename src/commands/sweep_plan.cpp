@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "counters/suggest.h"
 #include "kernels/registry.h"
+#include "src/base/suggest.h"
 
 namespace hwprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/sweep_options.h"
 
 namespace hwprof {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "counters/region_report.h"
-#include "src/report/training_record.h"
+#include "counters/regions/region_report.h"
+#include "src/model/training_record.h"
 
 namespace hwprof {
 

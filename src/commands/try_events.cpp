@@ -1,6 +1,6 @@
 #include "src/commands/try_events.h"
 
-#include "counters/counting.h"
+#include "counters/perf/counting.h"
 
 namespace hwprof {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "counters/machine.h"
-#include "counters/reading.h"
-#include "counters/result.h"
+#include "counters/machine/machine.h"
+#include "counters/perf/reading.h"
+#include "src/base/result.h"
 
 namespace hwprof {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "src/commands/evidence.h"
-#include "src/observe/child.h"
-#include "src/observe/signals.h"
+#include "src/observe/proc/child.h"
+#include "src/observe/proc/signals.h"
 
 namespace hwprof {
 

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/suggest.h"
-#include "src/report/output.h"
-#include "src/workloads/layer_json.h"
-#include "src/workloads/operation.h"
-#include "src/workloads/resnet20.h"
+#include "src/base/suggest.h"
+#include "src/report/render/output.h"
+#include "src/workloads/networks/layer_json.h"
+#include "src/workloads/networks/resnet20.h"
+#include "src/workloads/operations/operation.h"
 
 namespace hwprof {
 namespace {

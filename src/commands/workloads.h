@@ -1,7 +1,7 @@
 // `hwprof workloads`: what can be profiled, and a network of layers as a file.
 #pragma once
 
-#include "counters/result.h"
+#include "src/base/result.h"
 #include "src/commands/inspect_options.h"
 
 namespace hwprof {

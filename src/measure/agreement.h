@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/report/record.h"
+#include "src/model/record.h"
 
 namespace hwprof {
 

@@ -2,7 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/measure/bandwidth.cpp"
-#include "kernels/simd_targets.h"
+#include "kernels/simd/simd_targets.h"
 // Includes this file again, once a target.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "counters/machine.h"
+#include "counters/machine/machine.h"
 #include "kernels/thread_team.h"
-#include "src/report/record.h"
+#include "src/model/record.h"
 
 namespace hwprof {
 

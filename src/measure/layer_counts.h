@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "counters/counting.h"
+#include "counters/perf/counting.h"
 #include "src/measure/layer_times.h"
 
 namespace hwprof {

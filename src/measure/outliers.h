@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "src/report/record.h"
+#include "src/model/record.h"
 
 namespace hwprof {
 

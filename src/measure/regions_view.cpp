@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "counters/suggest.h"
+#include "src/base/suggest.h"
 
 namespace hwprof {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "counters/result.h"
-#include "src/report/regions_record.h"
+#include "src/base/result.h"
+#include "src/model/regions_record.h"
 
 namespace hwprof {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "counters/affinity.h"
+#include "counters/machine/affinity.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "counters/counting.h"
+#include "counters/perf/counting.h"
 #include "kernels/thread_team.h"
 #include "src/measure/peak.h"
 

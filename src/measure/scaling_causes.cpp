@@ -8,7 +8,7 @@
 
 #include "src/measure/power_law.h"
 #include "src/measure/statistics.h"
-#include "src/report/format.h"
+#include "src/report/render/format.h"
 
 namespace hwprof {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/measure/roofline.h"
-#include "src/report/sweep_record.h"
+#include "src/model/sweep_record.h"
 
 namespace hwprof {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "counters/counting.h"
-#include "counters/machine.h"
+#include "counters/machine/machine.h"
+#include "counters/perf/counting.h"
 
 namespace hwprof::guest {
 

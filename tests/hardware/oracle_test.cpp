@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "counters/group.h"
+#include "counters/perf/group.h"
 #include "tests/hardware/guest.h"
 
 namespace hwprof {

@@ -1,7 +1,7 @@
 // Regions on real counters: read in user space or by read(), what a region counts, what an edge
 // costs, threads and forks. On PMUv3 before v3p5 (neoverse-n1) only the cycle counter has enough
 // bits for user space; QEMU's "max" has v3p5, and instructions too.
-#include "counters/region.h"
+#include "counters/regions/region.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "counters/group.h"
-#include "counters/region_edge.h"
-#include "counters/region_thread.h"
+#include "counters/perf/group.h"
+#include "counters/regions/region_edge.h"
+#include "counters/regions/region_thread.h"
 #include "tests/hardware/guest.h"
 #include "tests/region_harness.h"
 

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "counters/affinity.h"
-#include "counters/unique_fd.h"
+#include "counters/machine/affinity.h"
 #include "kernels/blas_library.h"
+#include "src/base/unique_fd.h"
 #include "tests/hardware/guest.h"
 
 namespace hwprof {

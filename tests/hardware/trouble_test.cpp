@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/unique_fd.h"
+#include "src/base/unique_fd.h"
 #include "tests/hardware/guest.h"
 
 namespace hwprof {

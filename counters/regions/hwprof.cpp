@@ -1,0 +1,171 @@
+// The C interface: nothing that is thrown inside gets out.
+#include "counters/regions/hwprof.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "counters/regions/region_report.h"
+
+namespace hwprof {
+namespace {
+
+// Valid until the thread's next call.
+const char* problem(std::string text) {
+  static thread_local std::string last;
+  last = std::move(text);
+  return last.c_str();
+}
+
+std::string text_of(const Error& error) {
+  return error.hint.empty() ? error.what : error.what + "; " + error.hint;
+}
+
+std::string make_report(hwprof_format format) {
+  RegionRuntime& runtime = RegionRuntime::instance();
+  const RegionReport report = make_region_report(runtime.setup(), runtime.totals());
+  return format == HWPROF_JSON ? regions_as_json(report) : regions_as_text(report);
+}
+
+// Whole or not at all: a reader never sees half a report.
+std::string write_whole(const std::string& path, const std::string& text) {
+  const std::string unfinished = path + ".part";
+  const auto failed = [&] {
+    return fmt::format("cannot write {}: {}", path, std::strerror(errno));
+  };
+  std::FILE* file = std::fopen(unfinished.c_str(), "we");
+  if (file == nullptr) return failed();
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  std::string error = written ? "" : failed();
+  if (std::fclose(file) != 0 && error.empty()) error = failed();
+  if (error.empty() && std::rename(unfinished.c_str(), path.c_str()) != 0) error = failed();
+  if (!error.empty()) std::remove(unfinished.c_str());
+  return error;
+}
+
+// "%p" stands for the process; else that of a child is put behind the name.
+std::string path_of_process(std::string path, bool is_fork) {
+  const std::string pid = fmt::format("{}", getpid());
+  if (const auto place = path.find("%p"); place != std::string::npos)
+    return path.replace(place, 2, pid);
+  return is_fork ? path + "." + pid : path;
+}
+
+void complain(const std::string& error) {
+  if (!error.empty()) std::fprintf(stderr, "hwprof: %s\n", error.c_str());
+}
+
+// Apart, so that the short way of an edge keeps to the registers that it need not save.
+[[gnu::noinline]] hwprof_region enter_first(const char* name) {
+  RegionThread* regions = RegionRuntime::instance().start_thread();
+  return regions == nullptr ? RegionThread::kNoTicket : regions->enter_slowly(name);
+}
+
+[[gnu::noinline]] void leave_slowly(hwprof_region region) {
+  if (caller_regions == nullptr || !caller_regions->leave(region))
+    RegionRuntime::instance().leave_unknown(region);
+}
+
+}  // namespace
+
+void write_regions_at_exit() try {
+  RegionRuntime& runtime = RegionRuntime::instance();
+  const std::string path = std::getenv("HWPROF_REGIONS");
+  const bool json = path.ends_with(".json");
+  if (runtime.is_fork_ && runtime.totals().threads == 0) return;
+  complain(write_whole(path_of_process(path, runtime.is_fork_),
+                       make_report(json ? HWPROF_JSON : HWPROF_TEXT)));
+} catch (const std::bad_alloc&) {
+  complain("no memory for the report of regions");
+}
+
+void write_trace_at_exit() try {
+  RegionRuntime& runtime = RegionRuntime::instance();
+  if (runtime.is_fork_ && runtime.totals().threads == 0) return;
+  complain(write_whole(path_of_process(*runtime.trace_path_, runtime.is_fork_),
+                       runtime.trace_text().value_or(TraceText()).json));
+} catch (const std::bad_alloc&) {
+  complain("no memory for the trace");
+}
+
+}  // namespace hwprof
+
+using hwprof::caller_regions;
+using hwprof::RegionRuntime;
+
+extern "C" {
+
+const char* hwprof_start(const char* events) try {
+  const auto started = RegionRuntime::instance().start(events == nullptr ? "" : events);
+  return started ? nullptr : hwprof::problem(hwprof::text_of(started.error()));
+} catch (const std::bad_alloc&) {
+  return "no memory";
+}
+
+hwprof_region hwprof_enter(const char* name) {
+  hwprof::RegionThread* regions = caller_regions;
+  if (regions == nullptr) [[unlikely]]
+    return hwprof::enter_first(name);
+  return regions->enter(name);
+}
+
+void hwprof_leave(hwprof_region region) {
+  hwprof::RegionThread* regions = caller_regions;
+  if (regions == nullptr || !regions->leave_fast(region)) [[unlikely]]
+    hwprof::leave_slowly(region);
+}
+
+void hwprof_declare(hwprof_region region, double flops, double bytes) {
+  if (caller_regions == nullptr || !caller_regions->declare(region, flops, bytes)) [[unlikely]]
+    RegionRuntime::instance().leave_unknown(region);
+}
+
+void hwprof_describe(hwprof_region region, const char* type, const char* shape) {
+  if (caller_regions == nullptr) {
+    RegionRuntime::instance().leave_unknown(region);
+    return;
+  }
+  caller_regions->describe(region, type, shape);
+}
+
+const char* hwprof_trace(const char* path) try {
+  const auto chosen = RegionRuntime::instance().trace(path == nullptr ? "" : path);
+  return chosen ? nullptr : hwprof::problem(hwprof::text_of(chosen.error()));
+} catch (const std::bad_alloc&) {
+  return "no memory";
+}
+
+const char* hwprof_write_trace(const char* path) try {
+  if (path == nullptr) return "no path";
+  const auto trace = RegionRuntime::instance().trace_text();
+  if (!trace) return "no trace was asked for; call hwprof_trace() before the first region";
+  std::string error = hwprof::write_whole(path, trace->json);
+  return error.empty() ? nullptr : hwprof::problem(std::move(error));
+} catch (const std::bad_alloc&) {
+  return "no memory";
+}
+
+char* hwprof_report(hwprof_format format) try {
+  return strdup(hwprof::make_report(format).c_str());
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+void hwprof_free(char* report) { std::free(report); }
+
+const char* hwprof_write(const char* path, hwprof_format format) try {
+  if (path == nullptr) return "no path";
+  std::string error = hwprof::write_whole(path, hwprof::make_report(format));
+  return error.empty() ? nullptr : hwprof::problem(std::move(error));
+} catch (const std::bad_alloc&) {
+  return "no memory";
+}
+
+const char* hwprof_version(void) { return HWPROF_VERSION; }
+
+}  // extern "C"

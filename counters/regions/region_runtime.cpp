@@ -1,0 +1,287 @@
+#include "counters/regions/region_runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "counters/perf/perf_error.h"
+#include "counters/regions/hwprof.h"
+#include "src/base/text.h"
+
+namespace hwprof {
+namespace {
+
+constexpr std::size_t kTraceCalls = 65536;
+constexpr std::size_t kMostTraceCalls = 1U << 28;
+// Of ended threads: a program that starts a thread for each task must not fill the memory.
+constexpr std::size_t kMostEndedTraces = 64;
+
+// nullptr: nobody watches.
+hwprof_memory* memory_of_caller() {
+  return hwprof_memory_of_thread == nullptr ? nullptr : hwprof_memory_of_thread();
+}
+
+}  // namespace
+
+__thread RegionThread* caller_regions = nullptr;
+
+struct RegionRuntime::Member {
+  Member(std::uint64_t number, std::size_t events, std::optional<ThreadCounters> open_counters,
+         std::unique_ptr<RegionTrace> ring)
+      : counters(std::move(open_counters)),
+        trace(std::move(ring)),
+        regions(number, events, counters ? &*counters : nullptr, memory_of_caller(), trace.get()) {}
+
+  std::optional<ThreadCounters> counters;
+  std::unique_ptr<RegionTrace> trace;
+  RegionThread regions;
+};
+
+RegionRuntime& RegionRuntime::instance() {
+  // Never destroyed: threads may outlive the destructors of main's end.
+  static auto* runtime = [] {
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().start_again_in_child(); });
+    return new RegionRuntime;
+  }();
+  return *runtime;
+}
+
+namespace {
+
+// Made when the program is loaded, while it has one thread: were it made, or its fork handlers
+// registered, at the first region, another thread could fork in between and the child would wait
+// for a lock that nobody holds.
+[[maybe_unused]] const RegionRuntime& made_at_load = RegionRuntime::instance();
+
+}  // namespace
+
+void RegionRuntime::set_up() {
+  if (!setup_) {
+    const char* events = std::getenv("HWPROF_EVENTS");
+    auto chosen = choose_region_events(events == nullptr ? "" : events);
+    if (chosen) {
+      setup_ = *std::move(chosen);
+    } else {
+      setup_.emplace();
+      setup_->problem = "HWPROF_EVENTS: " + chosen.error().what;
+      if (!chosen.error().hint.empty()) setup_->problem += "; " + chosen.error().hint;
+    }
+  }
+  if (calibrated_) return;
+  calibrated_ = true;
+  pthread_key_create(&key_,
+                     [](void* member) { instance().end_thread(static_cast<Member*>(member)); });
+  if (const char* path = std::getenv("HWPROF_REGIONS"); path != nullptr && *path != '\0')
+    std::atexit(write_regions_at_exit);
+  set_up_trace();
+}
+
+void RegionRuntime::set_up_trace() {
+  const char* path = std::getenv("HWPROF_TRACE");
+  if (!trace_path_ && path != nullptr && *path != '\0') trace_path_ = path;
+  if (!trace_path_) return;
+  if (!trace_path_->empty()) std::atexit(write_trace_at_exit);
+  if (trace_calls_ != 0) return;
+  trace_calls_ = kTraceCalls;
+  const char* calls = std::getenv("HWPROF_TRACE_CALLS");
+  if (calls == nullptr || *calls == '\0') return;
+  const auto wanted = parse_unsigned(calls);
+  if (wanted && *wanted > 0 && *wanted <= kMostTraceCalls)
+    trace_calls_ = *wanted;
+  else if (setup_->problem.empty())
+    setup_->problem = fmt::format("HWPROF_TRACE_CALLS: '{}' is no number from 1 to {}; {} are kept",
+                                  calls, kMostTraceCalls, kTraceCalls);
+}
+
+Result<void> RegionRuntime::trace(std::string path, std::size_t calls) {
+  const std::lock_guard lock(mutex_);
+  if (calibrated_)
+    return usage_error("regions of this process were entered already",
+                       "call hwprof_trace() before the first one");
+  trace_path_ = std::move(path);
+  trace_calls_ = calls;
+  return {};
+}
+
+std::unique_ptr<RegionTrace> RegionRuntime::make_trace(const ThreadCounters* counters) const {
+  if (!trace_path_) return nullptr;
+  return std::make_unique<RegionTrace>(trace_calls_, setup_->natives.size(),
+                                       counters == nullptr ? RegionClock() : counters->clock());
+}
+
+void RegionRuntime::pause_trace(bool paused) {
+  const std::lock_guard lock(mutex_);
+  for (Member* member : live_)
+    if (&member->regions == caller_regions)
+      member->regions.keep_calls(paused ? nullptr : member->trace.get());
+}
+
+RegionRuntime::Bytes RegionRuntime::bytes_of_caller() {
+  const std::lock_guard lock(mutex_);
+  for (const Member* member : live_) {
+    if (&member->regions != caller_regions) continue;
+    const RegionTree& tree = member->regions.tree();
+    const std::size_t a_path = sizeof(RegionNode) + tree.event_count() * sizeof(RegionNode::Event);
+    return {sizeof(Member) + tree.paths() * a_path, member->trace ? member->trace->bytes() : 0};
+  }
+  return {};
+}
+
+std::optional<TraceText> RegionRuntime::trace_text() {
+  RegionTotals totals = this->totals();
+  const std::lock_guard lock(mutex_);
+  if (!trace_path_) return std::nullopt;
+  TraceContents contents{.selection = setup_ ? setup_->selection : Selection{},
+                         .threads = {},
+                         .memory_watched = totals.memory_watched,
+                         .dropped = untraced_,
+                         .open = 0};
+  for (const RegionSum& sum : totals.sums.nodes()) contents.open += sum.open;
+  for (const auto* members : {&traced_, &live_})
+    for (const Member* member : *members)
+      if (member->trace) contents.threads.push_back(member->trace.get());
+  return trace_as_json(contents);
+}
+
+Result<void> RegionRuntime::start(const std::string& events) {
+  const std::lock_guard lock(mutex_);
+  if (setup_)
+    return usage_error("the events of this process are chosen already",
+                       "call hwprof_start() once, before the first region");
+  auto chosen = choose_region_events(events);
+  if (!chosen) return error_of(chosen);
+  setup_ = *std::move(chosen);
+  return {};
+}
+
+RegionThread* RegionRuntime::start_thread() noexcept try {
+  const std::lock_guard lock(mutex_);
+  const bool first = !calibrated_;
+  set_up();
+  std::optional<ThreadCounters> counters;
+  if (!setup_->natives.empty()) {
+    auto opened = ThreadCounters::open(setup_->natives, setup_->selection.user_only);
+    if (opened) {
+      counters = *std::move(opened);
+      ended_.in_user_space += counters->user_space() ? 1 : 0;
+    } else {
+      ++ended_.without_counters;
+      if (ended_.no_counters_because.empty())
+        ended_.no_counters_because = to_text(
+            explain_open_failure(setup_->machine, opened.error().code, opened.error().what));
+    }
+  }
+  if (first) calibrate(counters ? &*counters : nullptr);
+  live_.reserve(live_.size() + 1);
+  if (trace_path_) traced_.reserve(kMostEndedTraces);
+  auto trace = make_trace(counters ? &*counters : nullptr);
+  auto member = std::make_unique<Member>(++last_number_, setup_->natives.size(),
+                                         std::move(counters), std::move(trace));
+  if (pthread_setspecific(key_, member.get()) != 0) return nullptr;
+  ++ended_.threads;
+  live_.push_back(member.get());
+  return caller_regions = &member.release()->regions;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+// Through the public functions, as a program calls them.
+void RegionRuntime::calibrate(ThreadCounters* counters) {
+  constexpr int kBatches = 9, kPairs = 100;
+  const std::size_t events = setup_->natives.size();
+  RegionCost& cost = setup_->cost;
+  const auto least = [](double& known, std::uint64_t sum, bool first) {
+    const double mean = static_cast<double>(sum) / kPairs;
+    known = first ? mean : std::min(known, mean);
+  };
+  cost.inside.resize(events);
+  cost.outside.resize(events);
+  const auto trace = make_trace(counters);
+  for (int batch = 0; batch < kBatches; ++batch) {
+    RegionThread scratch(last_number_ + 1, events, counters, memory_of_caller(), trace.get());
+    caller_regions = &scratch;
+    const hwprof_region around = hwprof_enter("around");
+    for (int i = 0; i < kPairs; ++i) hwprof_leave(hwprof_enter("empty"));
+    hwprof_leave(around);
+    caller_regions = nullptr;
+    const RegionNode* outer = scratch.tree().root()->first_child;
+    const RegionNode* empty = outer->first_child;
+    least(cost.inside_ns, empty->total_ns, batch == 0);
+    least(cost.outside_ns, outer->self_ns, batch == 0);
+    for (std::size_t i = 0; i < events; ++i) {
+      least(cost.inside[i], empty->events[i].total, batch == 0);
+      least(cost.outside[i], outer->events[i].self, batch == 0);
+    }
+  }
+}
+
+void RegionRuntime::leave_unknown(RegionThread::Ticket ticket) noexcept {
+  if (ticket == 0 || (ticket >> RegionThread::kEntryBits) <= last_foreign_number_) return;
+  ++not_open_;
+}
+
+void RegionRuntime::add_mishaps(const RegionMishaps& mishaps, RegionTotals& totals) {
+  totals.left_by_outer += mishaps.left_by_outer;
+  totals.dropped += mishaps.dropped;
+  totals.undescribed += mishaps.undescribed;
+}
+
+// The destructor of the thread's key, after those of its thread_local objects.
+void RegionRuntime::end_thread(Member* member) {
+  std::unique_ptr<Member> owner(member);
+  const std::size_t open = member->regions.leave_all();
+  caller_regions = nullptr;
+  const std::lock_guard lock(mutex_);
+  live_.erase(std::find(live_.begin(), live_.end(), member));
+  ended_.ended_inside += open == 0 ? 0 : 1;
+  add_mishaps(member->regions.mishaps(), ended_);
+  ended_.sums.merge(member->regions.tree());
+  if (member->trace == nullptr) return;
+  if (traced_.size() == kMostEndedTraces) {
+    untraced_ += member->trace->added();
+    return;
+  }
+  member->counters.reset();  // the trace needs the call paths, no descriptors
+  traced_.push_back(owner.release());
+}
+
+// The lock was taken before the fork. The trees of other threads may be half written: left alone.
+void RegionRuntime::start_again_in_child() {
+  for (Member* member : live_) {
+    if (!member->counters) continue;
+    member->counters->forget_mappings();
+    member->counters.reset();  // descriptors of the parent's threads
+  }
+  live_.clear();
+  traced_.clear();
+  untraced_ = 0;
+  ended_ = {};
+  not_open_ = 0;
+  last_foreign_number_ = last_number_;
+  is_fork_ = true;
+  caller_regions = nullptr;
+  pthread_setspecific(key_, nullptr);
+  mutex_.unlock();
+}
+
+RegionTotals RegionRuntime::totals() {
+  const std::lock_guard lock(mutex_);
+  RegionTotals totals = ended_;
+  totals.not_open += not_open_;
+  totals.memory_watched = hwprof_memory_of_thread != nullptr;
+  for (Member* member : live_) {
+    totals.sums.merge(member->regions.tree());
+    add_mishaps(member->regions.mishaps(), totals);
+  }
+  return totals;
+}
+
+RegionSetup RegionRuntime::setup() {
+  const std::lock_guard lock(mutex_);
+  return setup_.value_or(RegionSetup{});
+}
+
+}  // namespace hwprof

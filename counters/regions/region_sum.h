@@ -1,0 +1,52 @@
+// Call paths summed over threads: what ended threads leave behind, and what a report is made from.
+// Plain numbers, no atomics. Internal to counters/.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "counters/regions/region_tree.h"
+
+namespace hwprof {
+
+struct RegionSum {
+  std::string name, type, shape;
+  std::size_t parent = 0;             // index in RegionSums; the root is its own
+  std::vector<std::size_t> children;  // in the order of their first entry
+  std::uint64_t threads = 0;          // that entered it
+  std::uint64_t calls = 0, nested = 0, open = 0, unfinished = 0;
+  std::uint64_t total_ns = 0, self_ns = 0;
+  std::uint64_t counted_calls = 0, enabled_ns = 0, running_ns = 0;
+  double flops = 0, bytes = 0;                                             // without nested regions
+  std::uint64_t allocated_total = 0, allocated_self = 0, memory_peak = 0;  // bytes
+  std::vector<std::uint64_t> totals, selves;                               // an event each
+};
+
+// A tree in a list (paths may be thousands of regions deep): the root first, every parent before
+// its children.
+class RegionSums {
+ public:
+  RegionSums() : nodes_(1) {}
+
+  // Adds the tree of one thread, which may go on at the same time.
+  void merge(const RegionTree& tree);
+  void merge(const RegionSums& part);
+
+  [[nodiscard]] const std::vector<RegionSum>& nodes() const { return nodes_; }
+
+ private:
+  struct Key {
+    std::size_t parent;
+    std::string name, type, shape;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr)
+  };
+  std::size_t child(Key key);
+
+  std::vector<RegionSum> nodes_;
+  std::map<Key, std::size_t> index_;
+};
+
+}  // namespace hwprof

@@ -1,0 +1,50 @@
+// Gradients of the linear layer z = a g + c (kernels/linear.h), given dz, that of the loss by z:
+//
+//   da[j, d] = sum_b dz[b, j] g[b, d]     dc[j] = sum_b dz[b, j]
+//   dg[b, d] = sum_j dz[b, j] a[j, d]
+//
+//   g, dg:  [documents, inputs]   float32, row-major
+//   a, da:  [outputs, inputs]     float32, row-major
+//   dz:     [documents, outputs]  float32, row-major
+//
+// Results are written, not added to. They may alias nothing. Nothing needs alignment.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/blas_library.h"
+#include "kernels/ops/linear.h"
+#include "kernels/thread_team.h"
+
+namespace hwprof {
+
+struct LinearGradWeightsCall {
+  LinearShape shape;
+  std::size_t documents = 0;
+  const float* g = nullptr;
+  const float* dz = nullptr;
+  float* da = nullptr;
+  float* dc = nullptr;  // [outputs]
+  const BlasLibrary* blas = nullptr;
+  ThreadTeam* team = nullptr;
+};
+
+void linear_grad_weights_reference(const LinearGradWeightsCall& call);
+void linear_grad_weights_blas_gemm(const LinearGradWeightsCall& call);
+void linear_grad_weights_simd(const LinearGradWeightsCall& call);
+
+struct LinearGradInputCall {
+  LinearShape shape;
+  std::size_t documents = 0;
+  const float* a = nullptr;
+  const float* dz = nullptr;
+  float* dg = nullptr;
+  const BlasLibrary* blas = nullptr;
+  ThreadTeam* team = nullptr;
+};
+
+void linear_grad_input_reference(const LinearGradInputCall& call);
+void linear_grad_input_blas_gemm(const LinearGradInputCall& call);
+void linear_grad_input_simd(const LinearGradInputCall& call);
+
+}  // namespace hwprof

@@ -1,0 +1,153 @@
+#include "src/blas/evidence/called.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "src/blas/evidence/call_candidates.h"
+#include "src/observe/calls/audit.h"
+#include "src/observe/calls/uprobes.h"
+#include "src/observe/proc/leftovers.h"
+
+namespace hwprof::blas {
+
+struct CallWatch::State {
+  bool to_running = false;
+  CommandFiles files;
+  std::unique_ptr<observe::Uprobes> uprobes;
+  std::unique_ptr<observe::Audit> audit;
+  report::Called called;
+};
+
+namespace {
+
+Result<void> define_all(observe::Uprobes& uprobes, const CommandFiles& files) {
+  for (const std::string& path : files.candidates) {
+    const auto file = observe::open_routine_file(path);
+    if (!file) continue;
+    if (auto added = uprobes.add(*file); !added) return added;
+  }
+  return {};
+}
+
+std::unique_ptr<observe::Uprobes> set_uprobes(const CommandFiles& files, std::string& reason) {
+  auto uprobes = observe::Uprobes::open();
+  if (!uprobes) {
+    reason = uprobes.error().what;
+    return nullptr;
+  }
+  if (auto defined = define_all(*uprobes, files); !defined) {
+    reason = defined.error().what;
+    return nullptr;
+  }
+  return std::make_unique<observe::Uprobes>(std::move(*uprobes));
+}
+
+std::unique_ptr<observe::Audit> set_audit(std::string& reason) {
+  const auto library = observe::find_audit_library();
+  auto audit = library ? observe::Audit::create(*library) : error_of(library);
+  if (audit) return std::make_unique<observe::Audit>(std::move(*audit));
+  reason += (reason.empty() ? "" : "; ") + audit.error().what;
+  return nullptr;
+}
+
+// Why the program itself, not one that it starts, ignores LD_AUDIT.
+std::string ignores_audit(const CommandFiles& files) {
+  if (files.program.empty()) return {};
+  if (files.setuid) return fmt::format("{} is setuid, and ignores LD_AUDIT", files.program);
+  if (files.interpreter.empty()) return fmt::format("{} is static", files.program);
+  if (files.interpreter.find("ld-musl") != std::string::npos) {
+    return fmt::format("{} uses musl, whose loader knows no LD_AUDIT", files.program);
+  }
+  return {};
+}
+
+void finish_audit(const observe::Audit& audit, const CommandFiles& files, report::Called& called) {
+  const std::string ignored = ignores_audit(files);
+  if (audit.processes() == 0) {
+    called.reason +=
+        fmt::format("{}no process took the audit library{}", called.reason.empty() ? "" : "; ",
+                    ignored.empty() ? "" : ": " + ignored);
+    return;
+  }
+  called.how = "audit";
+  called.calls = audit.sites();
+  if (!ignored.empty()) called.blind_to.push_back(ignored + ".");
+  called.blind_to.emplace_back(
+      "Calls within one library, into static code, or by addresses that were taken when a file was "
+      "loaded (-fno-plt, tables of functions) are not seen: the dynamic loader tells of none.");
+  called.blind_to.emplace_back(
+      "The time inside calls is not measured: the audit library sees them begin, not end.");
+  if (audit.unwatched() > 0) {
+    called.blind_to.push_back(
+        fmt::format("{} bindings were not watched: the table is full.", audit.unwatched()));
+  }
+}
+
+void finish_uprobes(observe::Uprobes& uprobes, report::Called& called) {
+  called.how = "uprobe";
+  called.calls = uprobes.finish();
+  called.lost = uprobes.lost();
+  called.blind_to = uprobes.notes();
+  called.blind_to.emplace_back(
+      "Routines without a symbol (a static BLAS in a stripped file) are not seen.");
+}
+
+}  // namespace
+
+CallWatch::CallWatch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CallWatch::CallWatch(CallWatch&&) noexcept = default;
+CallWatch& CallWatch::operator=(CallWatch&&) noexcept = default;
+CallWatch::~CallWatch() = default;
+
+CallWatch CallWatch::prepare(const CallWatchOptions& options) {
+  auto state = std::make_unique<State>();
+  std::string& reason = state->called.reason;
+  state->to_running = options.attach.has_value();
+  // Of a running process, the mapped files are known.
+  if (!state->to_running) state->files = command_files(options.command);
+  if (options.allow_uprobes) {
+    remove_leftovers();
+    state->uprobes = set_uprobes(state->files, reason);
+  }
+  if (state->uprobes) return CallWatch(std::move(state));
+  if (state->to_running) {
+    reason += std::string(reason.empty() ? "" : "; ") +
+              "a program that already runs cannot be told to load the audit library";
+  } else if (options.allow_audit) {
+    state->audit = set_audit(reason);
+  }
+  return CallWatch(std::move(state));
+}
+
+std::vector<std::string> CallWatch::environment() const {
+  return state_->audit ? state_->audit->environment() : std::vector<std::string>{};
+}
+
+void CallWatch::attach(pid_t pid) {
+  if (!state_->uprobes) return;
+  if (auto attached = state_->uprobes->attach(pid, !state_->to_running); !attached) {
+    state_->called.reason = attached.error().what;
+    state_->uprobes.reset();
+  }
+}
+
+std::vector<int> CallWatch::descriptors() const {
+  return state_->uprobes ? state_->uprobes->descriptors() : std::vector<int>{};
+}
+
+void CallWatch::drain() {
+  if (state_->uprobes) state_->uprobes->drain();
+}
+
+report::Called CallWatch::finish() {
+  if (state_->uprobes) finish_uprobes(*state_->uprobes, state_->called);
+  if (state_->audit) finish_audit(*state_->audit, state_->files, state_->called);
+  state_->uprobes.reset();
+  state_->audit.reset();
+  return std::move(state_->called);
+}
+
+void remove_leftovers() { observe::remove_leftover_probes(); }
+
+}  // namespace hwprof::blas

@@ -1,0 +1,57 @@
+// E3: who called which BLAS routine of which library, how often, with which shapes, for how long.
+// Root watches by uprobes, anybody else by LD_AUDIT; never both, or calls would count twice.
+//
+// Shapes are those of a product m x k times k x n, whatever the routine: a matrix by a vector has
+// n = 1, an outer product k = 1, a dot product m = n = 1. FLOP count 2 m n k, of complex numbers 8.
+// Calls into oneDNN (dnnl_primitive_execute) are among the sites: they are not BLAS, and the
+// verdict must know of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/model/run_record.h"
+
+namespace hwprof::blas {
+
+struct CallWatchOptions {
+  std::vector<std::string> command;
+  std::optional<pid_t> attach;
+  bool allow_uprobes = true;
+  bool allow_audit = true;
+};
+
+class CallWatch {
+ public:
+  // Never fails: where there is no way, nothing is watched, and finish() says why. With uprobes,
+  // this is where they are defined; first, those of killed sessions are removed.
+  static CallWatch prepare(const CallWatchOptions& options);
+  CallWatch(CallWatch&&) noexcept;
+  CallWatch& operator=(CallWatch&&) noexcept;
+  ~CallWatch();
+
+  // For the command, as NAME=value; replaces variables of the same names. Empty with uprobes.
+  [[nodiscard]] std::vector<std::string> environment() const;
+  // A child that waits for its exec, or the process that options.attach named.
+  void attach(pid_t pid);
+  // Readable when there is much to drain. drain() is to be called every 20 ms besides: it finds
+  // the libraries that nobody could foresee, too.
+  [[nodiscard]] std::vector<int> descriptors() const;
+  void drain();
+  // Takes out of the system what was put into it. To be called once.
+  report::Called finish();
+
+ private:
+  struct State;
+  explicit CallWatch(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// What sessions that were killed have left in the system; only ours, and only dead ones.
+void remove_leftovers();
+
+}  // namespace hwprof::blas

@@ -1,0 +1,277 @@
+#include "src/blas/evidence/live.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "src/base/text.h"
+#include "src/blas/evidence/core_in_memory.h"
+
+namespace hwprof::blas {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A poll that took t is followed by none for this many t, but never for long: a BLAS may be loaded
+// and left again within a second.
+constexpr int kPauseFactor = 50;
+constexpr milliseconds kLongestPause{200};
+// The size of a process tells that it has mapped something. Where a mapping of the same size went
+// away meanwhile it does not, so that maps are read once in a while anyhow.
+constexpr milliseconds kMapsAge{500};
+
+struct Text {
+  std::string bytes;
+  int error = 0;  // errno of what failed
+};
+
+Text read_at(int folder, const char* name) {
+  Text text;
+  const UniqueFd file(::openat(folder, name, O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return {"", errno};
+  std::array<char, 16384> buffer{};
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {"", errno};
+    if (got == 0) return text;
+    text.bytes.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+// What the loader added to the addresses of the file, from where its first mapping lies.
+std::optional<std::uint64_t> load_bias(const MappedFile& file, const FileMapping& mapping) {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  for (const ElfSegment& segment : file.segments) {
+    if (segment.offset / page * page == mapping.offset) {
+      return mapping.start - segment.address / page * page;
+    }
+  }
+  return std::nullopt;
+}
+
+ReadMemory memory_of(pid_t pid, int& error) {
+  return [pid, &error](std::uint64_t address, void* to, std::size_t bytes) {
+    const iovec local{to, bytes};
+    // An address of another process is a number here.
+    const iovec remote{reinterpret_cast<void*>(address),
+                       bytes};  // NOLINT(performance-no-int-to-ptr)
+    const ssize_t got = ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+    if (got < 0) error = errno;
+    return got == static_cast<ssize_t>(bytes);
+  };
+}
+
+bool is_ended(int error) { return error == ESRCH || error == ENOENT; }
+
+bool same_choice(const report::SelectedCore& a, const report::SelectedCore& b) {
+  return a.path == b.path && (a.core == b.core || a.core.empty() || b.core.empty());
+}
+
+// What is known of one library in one more process: the core counts more than a reason for none,
+// the larger number of threads more than what it was before they were started.
+void merge(std::vector<report::SelectedCore>& all, const report::SelectedCore& one) {
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& other) { return same_choice(other, one); });
+  if (known == all.end()) {
+    all.push_back(one);
+    return;
+  }
+  const auto threads = std::max(known->threads, one.threads);
+  if (known->core.empty() && !one.core.empty()) *known = one;
+  known->threads = threads;
+}
+
+}  // namespace
+
+LiveWatch::LiveWatch(pid_t root) : root_(root) {}
+
+void LiveWatch::poll() {
+  now_ = Clock::now();
+  if (now_ < next_poll_) return;
+  inspecting_ = {};
+  find_children(0);
+  // By index of pids: children are added while we walk.
+  std::vector<pid_t> pids;
+  for (const auto& [pid, process] : processes_) pids.push_back(pid);
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    const auto at = processes_.find(pids[i]);
+    if (look_at(at->first, at->second)) {
+      const std::size_t before = processes_.size();
+      find_children(pids[i]);
+      if (processes_.size() == before) continue;
+      for (const auto& [pid, process] : processes_) {
+        if (std::find(pids.begin(), pids.end(), pid) == pids.end()) pids.push_back(pid);
+      }
+    } else {
+      keep(at->second);
+      processes_.erase(at);
+    }
+  }
+  const auto took = Clock::now() - now_ - inspecting_;
+  next_poll_ = now_ + std::min<Clock::duration>(kPauseFactor * took, kLongestPause);
+}
+
+// Those of each thread: a child belongs to the thread that started it. `parent` 0: the root itself.
+void LiveWatch::find_children(pid_t parent) {
+  const auto add = [&](pid_t pid) {
+    if (processes_.contains(pid)) return;
+    UniqueFd folder(::open(fmt::format("/proc/{}", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (folder.valid()) processes_[pid].folder = std::move(folder);
+  };
+  if (parent == 0) {
+    if (root_ > 0) add(root_);
+    return;
+  }
+  const int folder = processes_.at(parent).folder.get();
+  const int tasks = ::openat(folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (tasks < 0) return;
+  DIR* list = ::fdopendir(tasks);
+  if (list == nullptr) {
+    ::close(tasks);
+    return;
+  }
+  while (const dirent* entry = ::readdir(list)) {
+    if (entry->d_name[0] == '.') continue;
+    const Text children = read_at(tasks, fmt::format("{}/children", entry->d_name).c_str());
+    for (const std::string_view word : split(children.bytes, ' ')) {
+      if (const auto pid = parse_int(word)) add(*pid);
+    }
+  }
+  ::closedir(list);
+}
+
+bool LiveWatch::look_at(pid_t pid, Process& process) {
+  const Text size = read_at(process.folder.get(), "statm");
+  if (!size.bytes.empty()) {
+    const auto pages = parse_unsigned(split(size.bytes, ' ').front()).value_or(0);
+    if (pages == 0) return false;  // a zombie has no memory
+    if (pages != process.mapped_pages || now_ - process.maps_read >= kMapsAge) {
+      process.mapped_pages = pages;
+      process.maps_read = now_;
+      const Text maps = read_at(process.folder.get(), "maps");
+      if (is_ended(maps.error)) return false;
+      if (maps.error != 0) {
+        const Text name = read_at(process.folder.get(), "comm");
+        refused_.emplace(
+            fmt::format("its memory map cannot be read: {}", std::strerror(maps.error)),
+            fmt::format("process {} ({})", pid, trim(name.bytes)));
+        return true;
+      }
+      take_maps(pid, process, maps.bytes);
+    }
+  } else {
+    return !is_ended(size.error) && size.error != 0;
+  }
+  read_cores(pid, process);
+  return true;
+}
+
+void LiveWatch::take_maps(pid_t pid, Process& process, std::string_view maps) {
+  std::array<char, 4096> target{};
+  const ssize_t length =
+      ::readlinkat(process.folder.get(), "exe", target.data(), target.size() - 1);
+  const std::string_view program(target.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  for (FileMapping& mapping : executable_files(maps)) {
+    const auto known = process.libraries.find(mapping.path);
+    if (known != process.libraries.end()) {
+      if (known->second.mapping.start != mapping.start) {  // after exec, or loaded anew
+        known->second.mapping = std::move(mapping);
+      }
+      continue;
+    }
+    const MappedFile* file = inspect(pid, mapping, mapping.path == program);
+    if (file == nullptr) continue;
+    loaded_.emplace(mapping.path, report::LoadedLibrary{mapping.path, file->soname, file->build_id,
+                                                        file->provider, file->serves_blas});
+    Library library{std::move(mapping), file, {}};
+    const std::string path = library.mapping.path;
+    process.libraries.emplace(path, std::move(library));
+  }
+}
+
+const MappedFile* LiveWatch::inspect(pid_t pid, const FileMapping& mapping, bool is_program) {
+  const auto key = std::make_pair(mapping.path, mapping.inode);
+  if (const auto known = files_.find(key); known != files_.end()) return known->second.get();
+  const auto begin = Clock::now();
+  std::unique_ptr<MappedFile>& file = files_[key];
+  if (!mapping.deleted) {
+    // As the process sees it: it may live in another mount namespace.
+    const std::string seen = fmt::format("/proc/{}/root{}", pid, mapping.path);
+    const bool own_root = ::access(seen.c_str(), R_OK) != 0;
+    if (auto found = inspect_mapped_file(own_root ? mapping.path : seen, is_program)) {
+      file = std::make_unique<MappedFile>(*std::move(found));
+    }
+  }
+  inspecting_ += Clock::now() - begin;
+  return file.get();
+}
+
+void LiveWatch::read_cores(pid_t pid, Process& process) {
+  for (auto& [path, library] : process.libraries) {
+    const auto bias = load_bias(*library.file, library.mapping);
+    if (!bias || library.file->hands_on) continue;
+    int error = 0;
+    CoreInMemory core = core_in_memory(*library.file, path, *bias, memory_of(pid, error),
+                                       fmt::format("process {}", pid));
+    if (error != 0 && !is_ended(error) && core.selected.core.empty()) {
+      core.selected.reason =
+          fmt::format("the memory of process {} cannot be read: {}", pid, std::strerror(error));
+    }
+    // The last answer is kept where there is no new one: the process is about to end, or has
+    // started another program.
+    if (!core.selected.core.empty() || library.selected.core.empty()) {
+      library.selected = std::move(core.selected);
+    }
+  }
+}
+
+void LiveWatch::keep(const Process& process) {
+  for (const auto& [path, library] : process.libraries) merge(ended_, library.selected);
+}
+
+std::vector<report::LoadedLibrary> LiveWatch::loaded() const {
+  std::vector<report::LoadedLibrary> all;
+  for (const auto& [path, library] : loaded_) all.push_back(library);
+  return all;
+}
+
+std::vector<report::SelectedCore> LiveWatch::selected() const {
+  std::vector<report::SelectedCore> all = ended_;
+  for (const auto& [pid, process] : processes_) {
+    for (const auto& [path, library] : process.libraries) merge(all, library.selected);
+  }
+  std::erase_if(all, [](const auto& one) { return one.path.empty(); });
+  for (const auto& [reason, process] : refused_) {
+    report::SelectedCore one;
+    one.reason = process + ": " + reason;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+void add_called_libraries(const report::Called& called,
+                          std::vector<report::LoadedLibrary>& loaded) {
+  for (const report::CallSite& site : called.calls) {
+    const bool known = std::any_of(loaded.begin(), loaded.end(), [&](const auto& library) {
+      return library.path == site.library;
+    });
+    if (known) continue;
+    if (const auto file = inspect_mapped_file(site.library, false)) {
+      loaded.push_back(
+          {site.library, file->soname, file->build_id, file->provider, file->serves_blas});
+    }
+  }
+}
+
+}  // namespace hwprof::blas

@@ -1,0 +1,17 @@
+// E5, the speed of the calls themselves: FLOP by their shapes over the time inside them, against
+// the peak of the same machine. Pure.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "src/model/run_record.h"
+
+namespace hwprof::blas {
+
+// `core_peak_gflops`: float32 FMA peak of one core; absent: there is no fraction.
+report::Performing performing(const report::Called& called, const report::Executed& executed,
+                              const std::vector<report::LoadedLibrary>& loaded,
+                              std::optional<double> core_peak_gflops);
+
+}  // namespace hwprof::blas

@@ -1,0 +1,43 @@
+// E5: the same sgemm under every core type that a library offers and this CPU can run, and by the
+// other installed libraries; each rung in a child process, since a BLAS reads its environment
+// once, at load. A rung interleaves slices of sgemm and of the FMA peak: the ratio survives a
+// clock that drifts.
+//
+// Every rung runs on one thread and one CPU: what a core type or a variable costs is a matter of
+// one core, and a threaded build that is not used or is slow to scale would hide it. Whether a
+// library can use more CPUs is read from its identity.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "counters/machine/affinity.h"
+#include "counters/machine/machine.h"
+#include "src/blas/evidence/libraries.h"
+#include "src/blas/evidence/selected.h"
+#include "src/model/record.h"
+
+namespace hwprof::blas {
+
+struct LadderOptions {
+  std::chrono::milliseconds budget{2000};  // wall time for all rungs together
+  // A rung that takes longer hangs, or the machine is too busy for it to mean anything.
+  std::chrono::milliseconds longest_rung{500};
+  CpuList cpus;                             // rungs run on the first; empty: as we are
+  const std::atomic<bool>* stop = nullptr;  // no further rung is begun once it is true
+  std::string program = "/proc/self/exe";   // that calls run_rung() when told kRungCommand
+};
+
+struct Ladder {
+  std::vector<report::LadderRung> rungs;  // measured ones fastest first, then those that failed
+  std::string note;                       // how it was measured, what the budget cut off
+};
+
+// `installed`: the other libraries to try, usually installed_blas(); `library` itself is skipped.
+Ladder climb(const BlasLibrary& library, const Identity& identity,
+             const std::vector<InstalledBlas>& installed, const Machine& machine,
+             const LadderOptions& options);
+
+}  // namespace hwprof::blas

@@ -1,0 +1,223 @@
+#include "src/blas/ladder/rung.h"
+
+#include <fmt/format.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "src/measure/peak.h"
+
+namespace hwprof::blas {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Int = BlasLibrary::Int;
+
+constexpr double kPeakSliceSeconds = 0.0015;
+constexpr double kSgemmSliceSeconds = 0.003;
+constexpr int kRounds = 9;
+// A slow library stops here with the rounds that it has.
+constexpr double kEnoughSeconds = 0.045;
+constexpr int kFewestRounds = 3;
+constexpr Int kSmallSize = 256;
+constexpr double kTooLongSeconds = 0.015;
+
+constexpr const char* kWithDgemm = "dgemm";
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+template <class Real>
+class SquareProduct {
+ public:
+  SquareProduct(const BlasLibrary& library, Int n)
+      : library_(library),
+        n_(n),
+        a_(static_cast<std::size_t>(n * n), Real{0.5}),
+        b_(a_.size(), Real{0.25}),
+        c_(a_.size()) {}
+  [[nodiscard]] double gflop() const { return 2e-9 * static_cast<double>(n_ * n_ * n_); }
+  double seconds() {
+    const auto begin = Clock::now();
+    if constexpr (std::is_same_v<Real, float>) {
+      library_.sgemm(false, false, n_, n_, n_, 1, a_.data(), n_, b_.data(), n_, 0, c_.data(), n_);
+    } else {
+      library_.dgemm(false, false, n_, n_, n_, 1, a_.data(), n_, b_.data(), n_, 0, c_.data(), n_);
+    }
+    return seconds_since(begin);
+  }
+  // Best of the calls that fit a slice: an interrupt during one of them does not count.
+  double gflops(double slice_seconds) {
+    const auto begin = Clock::now();
+    double best = seconds();
+    while (seconds_since(begin) < slice_seconds) best = std::min(best, seconds());
+    return gflop() / best;
+  }
+
+ private:
+  const BlasLibrary& library_;
+  Int n_;
+  std::vector<Real> a_, b_, c_;
+};
+
+Int fitting_size(const BlasLibrary& library) {
+  SquareProduct<float> probe(library, kSmallSize);
+  probe.seconds();  // starts threads, allocates buffers
+  const double seconds = std::min(probe.seconds(), probe.seconds());
+  constexpr double kGrowth = static_cast<double>(kRungSize * kRungSize * kRungSize) /
+                             static_cast<double>(kSmallSize * kSmallSize * kSmallSize);
+  return seconds * kGrowth <= kTooLongSeconds ? kRungSize : kSmallSize;
+}
+
+const FmaKernel& peak_kernel(const std::string& isa) {
+  for (const FmaKernel& kernel : fma_kernels()) {
+    if (kernel.isa == isa) return kernel;
+  }
+  return fastest_fma_kernel();
+}
+
+// The fastest of the rounds: a rung says what a core type can do, and on a busy machine a product
+// of two milliseconds is interrupted more often than a slice of the peak. Peak and products take
+// turns within a tenth of a second, in which no clock drifts far.
+struct Rates {
+  double product = 0, limit = 0;  // GFLOP/s
+};
+template <class Real>
+Rates measure(const BlasLibrary& library, const FmaKernel& peak, Int size) {
+  SquareProduct<Real> product(library, size);
+  product.seconds();
+  Rates fastest;
+  const auto begin = Clock::now();
+  for (int round = 0; round < kRounds; ++round) {
+    if (round >= kFewestRounds && seconds_since(begin) >= kEnoughSeconds) break;
+    fastest.limit = std::max(fastest.limit, fma_slice_gflops(peak, kPeakSliceSeconds));
+    fastest.product = std::max(fastest.product, product.gflops(kSgemmSliceSeconds));
+  }
+  return fastest;
+}
+
+RungResult measure_all(const BlasLibrary& library, const FmaKernel& peak, bool with_dgemm) {
+  const Int size = fitting_size(library);
+  RungResult result;
+  result.size = static_cast<int>(size);
+  const Rates single = measure<float>(library, peak, size);
+  result.gflops = single.product;
+  result.peak_fraction = single.product / single.limit;
+  if (with_dgemm) {
+    // The peak is measured in float32. Where a vector is full, float64 has half of it.
+    const Rates twice = measure<double>(library, peak, size);
+    result.dgemm_gflops = twice.product;
+    result.dgemm_peak_fraction = twice.product / (twice.limit / 2);
+  }
+  return result;
+}
+
+Result<RungResult> work(const RungTask& task) {
+  if (!task.cpus.empty()) {
+    if (auto pinned = pin_to(task.cpus); !pinned) return error_of(pinned);
+  }
+  const auto library = BlasLibrary::load(task.library);
+  if (!library) return error_of(library);
+  const Identity identity = identify(*library);  // before its threads are changed
+  library->set_threads(1);
+  // OpenBLAS ignores the name of a core type that it does not know, and some builds replace one.
+  if (!task.expected_core.empty() && !identity.core.empty() &&
+      ::strcasecmp(task.expected_core.c_str(), identity.core.c_str()) != 0) {
+    return environment_error(
+        0, fmt::format("asked for {}, the library ran {}", task.expected_core, identity.core));
+  }
+  RungResult result = measure_all(*library, peak_kernel(task.peak_isa), task.with_dgemm);
+  result.identity = identity;
+  return result;
+}
+
+nlohmann::json to_json(const RungResult& result) {
+  const Identity& identity = result.identity;
+  nlohmann::json json = {{"provider", identity.provider}, {"version", identity.version},
+                         {"core", identity.core},         {"threading", identity.threading},
+                         {"kernels", identity.kernels},   {"size", result.size},
+                         {"gflops", result.gflops},       {"peak_fraction", result.peak_fraction}};
+  if (identity.threads) json["threads"] = *identity.threads;
+  if (result.dgemm_gflops) {
+    json["dgemm_gflops"] = *result.dgemm_gflops;
+    json["dgemm_peak_fraction"] = *result.dgemm_peak_fraction;
+  }
+  return json;
+}
+
+// A library may print to standard output (MKL_VERBOSE does): it gets standard error instead.
+int take_standard_output() {
+  const int out = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> rung_arguments(const RungTask& task) {
+  return {kRungCommand,       task.library,  format_cpu_list(task.cpus),
+          task.expected_core, task.peak_isa, task.with_dgemm ? kWithDgemm : ""};
+}
+
+Result<RungResult> parse_rung_output(const std::string& out) {
+  const auto json = nlohmann::json::parse(out, nullptr, false);
+  if (!json.is_object()) return environment_error(0, "it printed no result");
+  const auto text = [&](const char* key) {
+    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+  };
+  if (json.contains("error")) return environment_error(0, text("error"));
+  if (!json.contains("gflops") || !json["gflops"].is_number() || !json.contains("peak_fraction") ||
+      !json["peak_fraction"].is_number()) {
+    return environment_error(0, "it printed no result");
+  }
+  RungResult result;
+  result.identity.provider = text("provider");
+  result.identity.core = text("core");
+  result.identity.kernels = text("kernels");
+  result.identity.version = text("version");
+  result.identity.threading = text("threading");
+  const auto number = [&](const char* key) -> std::optional<double> {
+    if (!json.contains(key) || !json[key].is_number()) return std::nullopt;
+    return json[key].get<double>();
+  };
+  if (const auto threads = number("threads")) result.identity.threads = static_cast<int>(*threads);
+  result.dgemm_gflops = number("dgemm_gflops");
+  result.dgemm_peak_fraction = number("dgemm_peak_fraction");
+  result.size = json.value("size", 0);
+  result.gflops = json["gflops"];
+  result.peak_fraction = json["peak_fraction"];
+  return result;
+}
+
+int run_rung(const std::vector<std::string>& arguments) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan when the parent is killed
+  // A core type that crashes must leave no core dump; 1 forbids piped ones too (core(5)).
+  constexpr rlimit kNoCoreDump{1, 1};
+  ::setrlimit(RLIMIT_CORE, &kNoCoreDump);
+  if (arguments.size() != 5) return 2;
+  const int out = take_standard_output();
+  RungTask task{arguments[0], {}, arguments[2], arguments[3], arguments[4] == kWithDgemm};
+  if (!arguments[1].empty()) {
+    auto cpus = parse_cpu_list(arguments[1]);
+    if (!cpus) return 2;
+    task.cpus = *std::move(cpus);
+  }
+  const auto result = work(task);
+  const nlohmann::json json =
+      result ? to_json(*result) : nlohmann::json{{"error", result.error().what}};
+  const std::string line =
+      json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const bool written = ::write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  // Not through the destructors of a library that may have been made to do what it cannot.
+  ::_exit(written && result ? 0 : 3);
+}
+
+}  // namespace hwprof::blas

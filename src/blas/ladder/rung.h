@@ -1,0 +1,50 @@
+// The child's side of the ladder: one library, in the environment that the parent has prepared,
+// pinned to one CPU, single-threaded.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/machine/affinity.h"
+#include "src/base/result.h"
+#include "src/blas/evidence/selected.h"
+
+namespace hwprof::blas {
+
+// First argument of the program that makes it such a child; no command of a user.
+inline constexpr const char* kRungCommand = "__rung";
+
+// Every rung computes the same product, else the rungs could not be compared: 512 fills the
+// register and cache blocks of every known library (at 128, Sandybridge kernels reach half of their
+// rate). Only a library that would take over 15 ms for it, the reference, gets a smaller one, and
+// is flattered by it.
+inline constexpr int kRungSize = 512;
+
+struct RungTask {
+  std::string library;
+  CpuList cpus;               // empty: as it was started
+  std::string expected_core;  // "": whatever the library chooses
+  std::string peak_isa;       // FmaKernel to compare with; "": the fastest, which takes longer
+  bool with_dgemm = false;    // measure double precision too
+};
+
+struct RungResult {
+  Identity identity;  // without `ignored`; threads are those that a program gets
+  int size = 0;       // of the square matrices
+  double gflops = 0;
+  double peak_fraction = 0;
+  std::optional<double> dgemm_gflops;
+  std::optional<double> dgemm_peak_fraction;  // of half the peak: a vector holds half as many
+};
+
+// All arguments of the child, kRungCommand first.
+std::vector<std::string> rung_arguments(const RungTask& task);
+// The result, or the reason why there is none, from what a child has printed.
+Result<RungResult> parse_rung_output(const std::string& out);
+
+// What a child runs, with the arguments that follow kRungCommand: measures, prints one line of JSON
+// on standard output, returns the exit code.
+int run_rung(const std::vector<std::string>& arguments);
+
+}  // namespace hwprof::blas

@@ -1,0 +1,48 @@
+// What `hwprof compare` found out: reports held against the first of them, row by row.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/model/record.h"
+
+namespace hwprof::report {
+
+struct ComparedFile {
+  std::string path;
+  std::string schema;  // "hwprof.profile/1"
+  std::string started_utc;
+  std::vector<std::string> command;
+};
+
+// A time of one row in both files.
+struct ComparedRow {
+  std::string group, name;                // "conv1d  k=2 d_e=300, 1 thread", "simd"
+  std::string label;                      // where it stands alone: "conv1d simd"
+  std::optional<double> baseline_ns, ns;  // medians
+  std::size_t baseline_samples = 0, samples = 0;
+  std::optional<double> ratio, ratio_low, ratio_high;  // above 1: slower; 95 % interval
+  std::optional<double> p, p_holm;  // rank test; corrected for all rows of the comparison
+  // The same ratio in units of the FMA peak beside each slice.
+  std::optional<double> peak_ratio, peak_ratio_low, peak_ratio_high;
+  std::string verdict;  // "same", "faster", "slower", "clock", "not-comparable"
+  std::string reason;   // why not comparable
+};
+
+struct FileComparison {
+  ComparedFile file;
+  std::vector<ComparedRow> rows;  // in the order of the baseline
+  std::vector<std::string> only_in_baseline, only_here;
+  std::vector<Warning> warnings;  // what else differs
+};
+
+struct Comparison {
+  std::string version;
+  double threshold = 0;  // 0.05: 5 %
+  ComparedFile baseline;
+  std::vector<FileComparison> files;
+};
+
+}  // namespace hwprof::report

@@ -1,0 +1,145 @@
+// What a run found out, as plain structs with the unit in each name. Commands fill it, writers
+// turn it into bytes; nothing here computes or measures. An absent number has its reason beside it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "counters/machine/affinity.h"
+#include "counters/machine/machine.h"
+#include "counters/perf/reading.h"
+#include "src/model/layers_record.h"
+#include "src/model/regions_record.h"
+#include "src/model/row.h"
+#include "src/model/scaling_record.h"
+#include "src/model/training_record.h"
+
+namespace hwprof::report {
+
+struct Pin {
+  CpuList requested;  // empty: --pin was not given
+  CpuList actual;     // CPUs on which the process may run
+  // Times a second that measured code had to yield its CPU to another program; absent before the
+  // run.
+  std::optional<double> involuntary_switches_per_s;
+  // Of the calling thread: measured slices after which it was on another CPU than before.
+  std::uint64_t migrations = 0;  // times that a measured slice ended on another CPU than it began
+};
+
+// Bandwidth of one core or of all pinned CPUs together, as `threads` in Peak says.
+struct Bandwidth {
+  std::string level;  // "L1", "L2", "L3", "memory"
+  std::uint64_t working_set_bytes = 0;
+  double read_gbs = 0, copy_gbs = 0, triad_gbs = 0;  // 1e9 bytes a second
+};
+
+struct Peak {
+  double f32_gflops = 0;  // best of by_isa, measured, median
+  std::string isa;        // where it was reached
+  int threads = 1;
+  std::vector<std::pair<std::string, double>> by_isa;  // "scalar", "sse", "avx2", "avx512" | "neon"
+  std::vector<Bandwidth> bandwidth;                    // fastest first
+};
+
+struct LadderRung {
+  std::string core;      // core type that ran, by the library's own word; "" when it has none
+  std::string setting;   // how it got there: "as found", "auto", "OPENBLAS_CORETYPE=Haswell"; the
+                         // last two without any other variable that shapes a BLAS
+  std::string library;   // path
+  std::string provider;  // "openblas", ...
+  std::optional<double> gflops;         // absent: reason says why
+  std::optional<double> peak_fraction;  // sgemm / FMA peak in interleaved slices of the same child
+  std::string vector_class;  // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve", ""
+  bool as_found = false;     // what a program gets here, environment included
+  std::string reason;
+};
+
+// verdict: optimal, suboptimal, unoptimised, not-called, other-library, inconclusive.
+struct Blas {
+  std::optional<std::string> provider;  // "openblas", "blis", "mkl", "atlas", "reference", ...
+  std::string version, path, requested, core, threading;
+  std::optional<int> threads;
+  std::map<std::string, std::string> environment;  // only variables that shape a BLAS
+  std::vector<LadderRung> ladder;                  // fastest first
+  std::string ladder_note;                         // how it was measured, or why there is none
+  std::string verdict = "inconclusive";
+  std::optional<double> factor;  // best rung / as found: how many times faster it could be
+  std::string why, fix;
+};
+
+struct ComplexityRow {
+  std::string op;
+  double cost_units = 0;
+  double model_share = 0;                // by the course's cost units
+  std::optional<double> roofline_share;  // by roofline time; absent without a peak
+  std::optional<double> time_share;      // measured
+};
+
+struct Complexity {
+  std::optional<bool> agrees;  // absent: not enough was measured, see `text`
+  std::string pass;            // forward pass that the shares are of
+  std::vector<ComplexityRow> rows;
+  std::vector<std::string> findings;  // one sentence each; empty when it agrees
+  std::string text;                   // the verdict in words
+};
+
+// The variants that make up one forward pass.
+struct PassVariants {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> variants;  // op -> variant
+};
+
+// One all of whose layers were measured.
+struct ForwardPass : PassVariants {
+  double time_ns = 0;  // sum of the layers' medians
+};
+
+struct Workload {
+  std::string name = "textcnn";
+  std::string documents;                                   // where they come from, in words
+  std::string embedding;                                   // the same for the vectors
+  std::string padding;                                     // "own", "batch"
+  std::vector<std::pair<std::string, std::string>> shape;  // "k" -> "2+4+8"
+  std::uint64_t layers = 0;                                // of a network, which has no documents
+  std::uint64_t documents_used = 0, documents_total = 0;
+  std::uint64_t short_documents = 0;  // padded with zeros to k
+  double mean_length = 0;
+  std::uint64_t min_length = 0, max_length = 0;  // words
+  double padding_factor = 1;        // convolution positions executed / positions of own length
+  double batch_padding_factor = 1;  // what padding to the longest of the batch would cost
+};
+
+struct Warning {
+  std::string code;  // "oversubscribed"
+  std::string text;
+};
+
+struct Profile {
+  std::string version;
+  std::vector<std::string> command;
+  std::string started_utc;  // ISO 8601
+  double elapsed_s = 0;
+  bool partial = false;  // interrupted: what was measured so far
+  Machine machine;
+  Pin pin;
+  int threads = 1;
+  std::string simd_target;  // what Highway dispatched to: "AVX3"
+  Workload workload;
+  std::optional<Peak> peak;
+  std::string peak_reason;  // why there is no peak
+  Blas blas;
+  std::vector<Row> rows;
+  std::vector<ForwardPass> passes;
+  Complexity complexity;
+  std::optional<Layers> layers;      // of a network of layers
+  std::optional<Training> training;  // of a workload that learns
+  std::optional<Regions> regions;
+  std::optional<Scaling> scaling;  // absent: one number of threads
+  std::vector<Warning> warnings;
+};
+
+}  // namespace hwprof::report

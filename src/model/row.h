@@ -1,0 +1,75 @@
+// One operation in one variant: what every workload measures. Part of record.h, with its rules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "counters/perf/reading.h"
+
+namespace hwprof::report {
+
+// One measured slice, and what else happened in it; absent where nobody looked.
+struct Slice {
+  double ns = 0;                      // of one call
+  std::optional<double> peak_gflops;  // FMA peak beside it: mean of the slices before and after
+  std::optional<bool> migrated;       // the calling thread ended it on another CPU
+  std::optional<std::uint64_t> involuntary_switches, page_faults;  // of the whole process
+};
+
+struct TimeNs {
+  double median = 0, min = 0, mean = 0;
+  // Bootstrap, of the median; absent below six samples, where none has 95 %.
+  std::optional<double> ci95_low = std::nullopt, ci95_high = std::nullopt;
+  int samples = 0;              // slices
+  std::vector<Slice> slices{};  // in the order of measuring
+};
+
+// A repeat whose time stands far above the others.
+struct Outlier {
+  std::size_t index = 0;  // of the slice
+  double ns = 0;          // of one call
+  std::string cause;      // likely: "3 involuntary context switches (usually 0)", "unknown"
+};
+
+// What was asked for with --loops or --repeat; the repeats are the slices of `time_ns`.
+struct Repetition {
+  std::uint64_t loops = 0;  // calls a repeat
+  double best_ns = 0;       // the fastest repeat, a call
+  std::vector<Outlier> outliers;
+  std::string outliers_reason;  // why none could be looked for
+};
+
+struct Model {
+  double flops = 0, comparisons = 0, bytes = 0, cost_units = 0;  // a call
+};
+
+struct Row {
+  std::string op, variant;
+  std::vector<std::pair<std::string, std::uint64_t>> shape;  // in the order to print
+  int threads = 1;
+  std::uint64_t calls = 0;        // timed calls
+  std::optional<TimeNs> time_ns;  // absent: `reason`
+  std::optional<Repetition> repeated;
+  Model model;
+  std::optional<double> gflops;         // absent when the model has no FLOP
+  std::optional<double> peak_fraction;  // median of ratios of interleaved slices
+  std::optional<double> peak_fraction_low, peak_fraction_high;  // 95 % interval
+  std::optional<double> roofline_fraction;                      // roofline time / median time
+  std::optional<double> roofline_ns;    // the larger of FLOP / peak and bytes / bandwidth
+  double intensity = 0;                 // FLOP / byte
+  std::string bound;                    // "compute", "memory"
+  std::string bandwidth_level;          // where the working set lives: "L2"
+  std::optional<double> forward_share;  // share of the forward pass of `pass`
+  std::string pass;                     // name of that forward pass
+  std::optional<double> max_rel_error;  // against the reference in double precision
+  std::uint64_t checked_documents = 0;
+  std::optional<double> counted_to_model_flops;
+  std::vector<EventCount> counters;
+  bool optimised = true;  // false: the naive reference
+  std::string reason;     // why the row has no time
+};
+
+}  // namespace hwprof::report

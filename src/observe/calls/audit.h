@@ -1,0 +1,46 @@
+// LD_AUDIT's side of hwprof: makes the table in which the audit library counts, tells a command of
+// it by its environment, and reads it. Needs no privilege.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
+#include "src/model/run_record.h"
+#include "src/observe/calls/audit_table.h"
+
+namespace hwprof::observe {
+
+// The audit library: beside the program as it was built, or where it was installed.
+Result<std::string> find_audit_library();
+
+class Audit {
+ public:
+  static Result<Audit> create(const std::string& library);
+  Audit(Audit&& other) noexcept;
+  Audit& operator=(Audit&&) = delete;
+  ~Audit();
+
+  // LD_AUDIT, added to what is in there already, and the variable that names the table.
+  [[nodiscard]] std::vector<std::string> environment() const;
+  // Programs that have begun to count, each exec() one.
+  [[nodiscard]] std::uint64_t processes() const;
+  // Bindings that found no room in the table.
+  [[nodiscard]] std::uint64_t unwatched() const;
+  // Outermost calls by site.
+  [[nodiscard]] std::vector<report::CallSite> sites() const;
+
+ private:
+  Audit() = default;
+  UniqueFd file_;
+  audit::Table* table_ = nullptr;
+  std::string library_;
+  std::uint64_t nonce_ = 0;
+  pid_t owner_ = 0;  // whose descriptor it is: the environment may be asked for after a fork()
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,147 @@
+// From single calls to sites: who called which routine of which library, how often, with which
+// shapes, and for how long. Pure: records in, the report's structs out.
+//
+// One product may pass several routines (cblas_sgemm calls sgemm_, MKL's dispatcher calls its
+// interface layer): the outermost one is counted, under its symbol and its caller; the innermost
+// one names the library that served it. A call is inside another one of its thread when
+//   - that one has not returned, as far as returns are watched,
+//   - or its return address lies within the code of another routine,
+//   - or it begins with the stack and the return address of another routine: a jump in its end.
+//
+// Of a program with very many calls only a sample is recorded. A single record tells nothing of the
+// calls around it: a call in the sample is taken for what the last one from its place was while all
+// were recorded. The samples are then scaled to the number of calls that the kernel counted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "src/model/run_record.h"
+#include "src/observe/calls/call_records.h"
+
+namespace hwprof::observe {
+
+// A routine that is watched; its number is its place in the list.
+struct WatchedRoutine {
+  std::string path;  // as the kernel names the mapped file
+  EntryPoint entry;
+};
+
+inline constexpr std::size_t kMostShapes = 256;  // of a site; a report with more helps nobody
+
+// Turns counts of a sample into counts of what it is a sample of: whole numbers, whose sum is that
+// of all, whatever the parts.
+class Scale {
+ public:
+  Scale(std::uint64_t samples, std::uint64_t all)
+      : ratio_(samples > 0 ? static_cast<double>(all) / static_cast<double>(samples) : 0),
+        samples_(samples),
+        all_(all) {}
+  std::uint64_t operator()(std::uint64_t samples);
+  [[nodiscard]] double ratio() const { return ratio_; }
+
+ private:
+  double ratio_;
+  std::uint64_t samples_, all_;
+  std::uint64_t seen_ = 0, given_ = 0;
+};
+
+// Shapes of one site, added up; those that find no room are counted.
+class ShapeCounts {
+ public:
+  void add(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t count = 1);
+  void add_others(std::uint64_t count);  // calls whose shape nobody has kept
+  void merge(const ShapeCounts& other);
+  void merge(const ShapeCounts& sample, Scale& scale);
+  // Fills count, shapes, flops and calls_of_other_shapes of a site. FLOP of calls whose shape is
+  // not known are not known.
+  void write(const Routine& routine, report::CallSite& site) const;
+
+ private:
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint64_t> counts_;
+  std::uint64_t others_ = 0;
+  double products_ = 0;  // sum of m n k, where known
+  bool all_known_ = true;
+};
+
+void most_flop_first(std::vector<report::CallSite>& sites);
+
+class CallTally {
+ public:
+  // Returns the number of the routine.
+  std::uint32_t watch(WatchedRoutine routine);
+  void add(const CallRecord& record);
+  // One call of a sample.
+  void add_sample(const CallRecord& record);
+  // All samples stand for this many calls, those within others among them. False: there are none to
+  // stand for them.
+  bool scale_samples(std::uint64_t calls);
+  // Whether any of the sample was within another one.
+  [[nodiscard]] bool nested_samples() const { return nested_samples_ > 0; }
+  // From here on no returns are seen.
+  void stop_timing();
+  // Everything; open calls are counted, but have no time.
+  std::vector<report::CallSite> sites();
+  [[nodiscard]] std::uint64_t returns() const { return returns_; }
+
+ private:
+  struct Mapping {
+    std::uint64_t end, file_offset;
+    std::string path;
+  };
+  using Mappings = std::map<std::uint64_t, Mapping>;  // by first address
+  struct Frame {
+    std::uint32_t id;
+    std::uint64_t stack_pointer, return_address;
+  };
+  struct Call {  // outermost, not yet booked
+    std::uint32_t id = 0, innermost = 0;
+    std::string caller;
+    std::uint64_t return_address = 0;
+    std::uint64_t m = 0, n = 0, k = 0, began_ns = 0;
+    double time_ns = -1;
+  };
+  struct Thread {
+    std::vector<Frame> frames;  // timed calls that have not returned
+    std::optional<Frame> last;  // call before this one
+    std::optional<Call> call;
+  };
+  struct Site {
+    ShapeCounts shapes, sampled;
+    std::uint64_t count = 0, timed = 0, samples = 0;
+    double time_ns = 0;
+  };
+
+  // What the last recorded call of a routine from a place was.
+  struct Habit {
+    bool nested = false;
+    std::uint32_t innermost = 0;
+  };
+  using Place = std::pair<std::uint64_t, std::uint32_t>;  // return address, routine
+
+  void enter(const CallRecord& record);
+  void leave(const CallRecord& record);
+  void map(const CallRecord& record);
+  [[nodiscard]] const Mapping* find_mapping(pid_t pid, std::uint64_t address,
+                                            std::uint64_t& offset) const;
+  [[nodiscard]] bool inside_routine(const Mapping& mapping, std::uint64_t offset) const;
+  void book(Thread& thread);
+  void remember(std::uint64_t return_address, std::uint32_t id, Habit habit);
+
+  std::vector<WatchedRoutine> routines_;
+  std::map<std::string, std::map<std::uint64_t, std::uint64_t>> code_;  // path: offset: end
+  std::unordered_map<pid_t, Mappings> mappings_;
+  std::unordered_map<pid_t, Thread> threads_;
+  std::map<std::tuple<std::uint32_t, std::string, std::string>, Site> sites_;
+  std::map<Place, Habit> habits_;
+  std::uint64_t nested_samples_ = 0;
+  bool timing_ = true;
+  std::uint64_t returns_ = 0;
+};
+
+}  // namespace hwprof::observe

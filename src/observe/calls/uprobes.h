@@ -1,0 +1,123 @@
+// Uprobes on the BLAS routines of a process and all that it starts, for root: counts every call,
+// from whichever library, with its shape and its time, through perf ring buffers.
+//
+// Never the uprobe PMU with inherit: the kernel then reads a user pointer of ours in the observed
+// program's address space, and its fork() fails with EFAULT. Probes are defined in tracefs, and
+// opened as tracepoints.
+//
+// A record costs the program some us (probe_budget.h). Each entry is therefore opened twice: once
+// to record every call, and once to count all and to record 1 in kSamplePeriod. When calls become
+// too many, the first is disabled, which reaches every process and thread that has inherited it,
+// and misses none.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
+#include "src/observe/calls/call_records.h"
+#include "src/observe/calls/call_tally.h"
+#include "src/observe/perf/tracefs.h"
+
+namespace hwprof::observe {
+
+// A file with routines, open since they were read, so that it is this file that gets probed.
+struct RoutineFile {
+  std::string path;
+  UniqueFd file;
+  std::vector<EntryPoint> entries;
+};
+// Absent when the file cannot be opened, is not regular, or holds no routine.
+std::optional<RoutineFile> open_routine_file(const std::string& path);
+
+class Uprobes {
+ public:
+  static Result<Uprobes> open();
+  ~Uprobes();
+  Uprobes(Uprobes&&) = default;
+  Uprobes& operator=(Uprobes&&) = delete;
+
+  // Before attach(): defines the probes.
+  Result<void> add(const RoutineFile& file);
+  // The threads of a running process, or one process that waits for its exec.
+  Result<void> attach(pid_t pid, bool before_exec);
+  [[nodiscard]] std::vector<int> descriptors() const;
+  void drain();
+  // Stops everything, and takes every probe out of the system.
+  std::vector<report::CallSite> finish();
+
+  // Calls that the kernel counted, but had no room to record. Known after finish(). Its own records
+  // of lost ones are not enough: of those lost at the end, none tells.
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Event {
+    std::string name;
+    EventKind kind;
+    EventFormat format;
+    std::vector<UniqueFd> opened;   // a record for each hit
+    std::vector<UniqueFd> sampled;  // of entries: count all hits, record some
+  };
+  struct Ring {
+    UniqueFd fd;
+    void* memory = nullptr;
+    std::size_t bytes = 0;  // of the data
+    int cpu = 0;
+  };
+
+  Uprobes(Tracefs tracefs, std::string group)
+      : tracefs_(std::move(tracefs)), group_(std::move(group)) {}
+  Result<void> define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
+                      std::uint32_t id);
+  Result<void> open_rings(pid_t tid, bool before_exec);
+  Result<void> open_event(Event& event, pid_t tid, bool before_exec);
+  Result<void> open_on_cpus(std::vector<UniqueFd>& opened, unsigned type, std::uint64_t period,
+                            pid_t tid, bool before_exec);
+  void read_ring(const Ring& ring);
+  void settle(bool all);
+  void note_side_band(const CallRecord& record);
+  void watch_late_files();
+  void stop_timing();
+  void stop_recording();
+  void count_by_sample(std::uint64_t recorded, std::uint64_t others);
+  void remove_events();
+
+  Tracefs tracefs_;
+  std::string group_;
+  int generation_ = 0;  // of the events: those that are open take no further probes
+  bool timing_ = true;
+  bool recording_ = true;  // every call
+  bool attached_ = false;
+  std::vector<Event> events_;
+  std::vector<EventFormat> formats_;
+  std::vector<Ring> rings_;
+  std::vector<UniqueFd> more_side_bands_;
+  std::vector<std::byte> record_;  // one that wraps around the end of a ring
+  CallTally tally_;
+  std::vector<CallRecord> pending_;  // not yet safe to put in order
+  std::uint64_t newest_ns_ = 0, settled_ns_ = 0;
+  std::uint64_t entered_ = 0, lost_ = 0;
+  std::set<std::uint64_t> samplers_;  // events whose records are samples
+  // Files that were mapped before they could be probed, and the processes in which they are now.
+  struct LateFile {
+    std::size_t first_event = 0, last_event = 0;
+    std::set<pid_t> covered;
+  };
+  std::set<std::string> known_files_;
+  std::map<std::string, LateFile> late_files_;
+  std::vector<std::pair<pid_t, std::string>> newly_mapped_;
+  std::vector<std::string> notes_;
+  std::jthread closing_;  // of the returns' events
+  std::chrono::steady_clock::time_point began_;
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,70 @@
+// What samples point into: each file, each mapping of generated code, the kernel, with a number.
+// While the program runs it opens files and copies generated code; afterwards it names and judges.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/observe/elf/jit_map.h"
+#include "src/observe/elf/live_code.h"
+#include "src/observe/elf/symbols.h"
+#include "src/observe/proc/address_space.h"
+#include "src/observe/samples/width.h"
+
+namespace hwprof::observe {
+
+// An instruction, wherever and in however many processes it was mapped.
+struct CodePlace {
+  std::uint32_t image = 0;
+  std::uint64_t at = 0;  // file offset; in code without a file the address
+
+  auto operator<=>(const CodePlace&) const = default;  // NOLINT(modernize-use-nullptr)
+};
+
+class Images {
+ public:
+  Images();
+
+  CodePlace kernel(std::uint64_t address) const { return {0, address}; }
+  CodePlace unknown(std::uint64_t address) const { return {1, address}; }
+  // `executed`: hit itself, not as a caller; its bytes will be wanted.
+  CodePlace locate(int pid, const Mapping& mapping, std::uint64_t address, bool executed);
+
+  [[nodiscard]] const std::string& path(CodePlace place) const;
+  std::string symbol(CodePlace place);
+  std::optional<SourceLine> line(CodePlace place);
+  LoopClass loop(CodePlace place);
+
+  // What could not be read, a sentence each.
+  [[nodiscard]] const std::set<std::string>& notes() const { return notes_; }
+
+ private:
+  struct Image {
+    std::string path;
+    std::optional<ElfCode> file;
+    std::optional<LiveCode> live;
+    int pid = 0;  // first seen in
+    unsigned user = 0;
+  };
+  struct FileKey {
+    FileId id;
+    std::string path;
+    auto operator<=>(const FileKey&) const = default;  // NOLINT(modernize-use-nullptr)
+  };
+
+  std::uint32_t image_of(int pid, const Mapping& mapping);
+  std::optional<ElfCode> open_file(int pid, const Mapping& mapping);
+  const JitMap& jit_map(const Image& image);
+
+  std::vector<Image> images_;
+  std::map<FileKey, std::uint32_t> files_;
+  std::map<std::uint64_t, std::uint32_t> generations_;  // of code without a file
+  std::map<int, JitMap> jit_maps_;                      // by process
+  std::set<std::string> notes_;
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,79 @@
+#include "src/observe/elf/live_code.h"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+
+namespace hwprof::observe {
+namespace {
+
+constexpr int kMaximumReads = 8;
+// A window's worth of a generator that fills its memory with code and nothing else; a program that
+// generates more than this much hot code is judged by its first.
+constexpr std::uint64_t kMaximumBytes = 32U << 20U;
+constexpr std::size_t kLongestInstruction = 16;
+
+}  // namespace
+
+bool LiveCode::is_blank_at(const Window& window, std::uint64_t address) const {
+  if (address < window.address || address - window.address >= window.bytes.size()) return true;
+  const auto from = window.bytes.begin() + static_cast<std::ptrdiff_t>(address - window.address);
+  const auto left = static_cast<std::size_t>(window.bytes.end() - from);
+  return std::all_of(from, from + static_cast<std::ptrdiff_t>(std::min(left, kLongestInstruction)),
+                     [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+bool LiveCode::read(int pid, std::uint64_t address, std::uint64_t start, std::uint64_t end) {
+  const std::uint64_t index = address / kWindowBytes;
+  if (const auto known = windows_.find(index);
+      known != windows_.end() &&
+      (!is_blank_at(known->second, address) || known->second.reads >= kMaximumReads)) {
+    return true;
+  }
+  if (!read_window(pid, index, start, end)) return false;
+  for (const std::uint64_t beside : {index - 1, index + 1}) {
+    const bool inside = (beside + 1) * kWindowBytes > start && beside * kWindowBytes < end;
+    if (inside && !windows_.contains(beside)) read_window(pid, beside, start, end);
+  }
+  return true;
+}
+
+bool LiveCode::read_window(int pid, std::uint64_t index, std::uint64_t start, std::uint64_t end) {
+  const std::uint64_t from = std::max(start, index * kWindowBytes);
+  const std::uint64_t to = std::min(end, (index + 1) * kWindowBytes);
+  Window& window = windows_[index];
+  if (from >= to || bytes_ + (to - from) > kMaximumBytes) return !window.bytes.empty();
+  std::vector<std::byte> bytes(to - from);
+  const iovec local{bytes.data(), bytes.size()};
+  // A number that stands for an address in the other process.
+  const iovec remote{reinterpret_cast<void*>(from), bytes.size()};  // NOLINT
+  const ssize_t got = ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  ++window.reads;
+  if (got <= 0) return !window.bytes.empty();
+  bytes.resize(static_cast<std::size_t>(got));
+  bytes_ += bytes.size() - window.bytes.size();
+  window.address = from;
+  window.bytes = std::move(bytes);
+  return true;
+}
+
+CodeBytes LiveCode::around(std::uint64_t address) const {
+  auto at = windows_.find(address / kWindowBytes);
+  const auto holds = [](const Window& window, std::uint64_t where) {
+    return where >= window.address && where - window.address < window.bytes.size();
+  };
+  if (at == windows_.end() || !holds(at->second, address)) return {};
+  if (at != windows_.begin()) {
+    const auto before = std::prev(at);
+    if (before->second.address + before->second.bytes.size() == at->second.address) at = before;
+  }
+  CodeBytes code{at->second.address, {}};
+  for (; at != windows_.end() && at->second.address == code.address + code.bytes.size() &&
+         at->first <= address / kWindowBytes + 1;
+       ++at) {
+    code.bytes.insert(code.bytes.end(), at->second.bytes.begin(), at->second.bytes.end());
+  }
+  return code;
+}
+
+}  // namespace hwprof::observe

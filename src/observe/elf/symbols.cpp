@@ -1,0 +1,199 @@
+#include "src/observe/elf/symbols.h"
+
+#include <cxxabi.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "src/observe/elf/elf_machine.h"
+
+namespace hwprof::observe {
+namespace {
+
+// A symbol without a size (hand-written assembly) reaches at most this far.
+constexpr GElf_Word kUnsizedReachBytes = 64U << 10U;
+
+struct Segment {
+  std::uint64_t offset = 0, size = 0, address = 0;
+  [[nodiscard]] bool holds(std::uint64_t at) const { return at >= offset && at - offset < size; }
+};
+
+struct DwflEnd {
+  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+
+const Dwfl_Callbacks& callbacks() {
+  static char* debug_path = nullptr;  // elfutils' own: beside the file, .debug/, /usr/lib/debug
+  static const Dwfl_Callbacks value = {.find_elf = dwfl_build_id_find_elf,
+                                       .find_debuginfo = dwfl_standard_find_debuginfo,
+                                       .section_address = dwfl_offline_section_address,
+                                       .debuginfo_path = &debug_path};
+  return value;
+}
+
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+std::vector<Segment> segments_of(Elf* elf) {
+  std::vector<Segment> segments;
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return segments;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr && header.p_type == PT_LOAD) {
+      segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
+    }
+  }
+  return segments;
+}
+
+}  // namespace
+
+struct ElfCode::State {
+  UniqueFd file;
+  struct stat opened {};
+  std::vector<Segment> segments;
+  std::unique_ptr<Dwfl, DwflEnd> dwfl;
+  Dwfl_Module* module = nullptr;
+  GElf_Addr bias = 0;
+
+  [[nodiscard]] const Segment* segment(std::uint64_t file_offset) const {
+    const auto found = std::find_if(segments.begin(), segments.end(), [&](const Segment& segment) {
+      return segment.holds(file_offset);
+    });
+    return found != segments.end() ? &*found : nullptr;
+  }
+  // Symbols are read when the first is asked for: many files are sampled once.
+  bool load(const std::string& path) {
+    // elfutils would fetch what it does not find, wherever this variable says.
+    ::unsetenv("DEBUGINFOD_URLS");
+    dwfl.reset(dwfl_begin(&callbacks()));
+    if (dwfl == nullptr) return false;
+    const int copy = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);  // dwfl closes what it is given
+    module = dwfl_report_offline(dwfl.get(), path.c_str(), path.c_str(), copy);
+    if (module == nullptr) {
+      if (copy >= 0) ::close(copy);
+      return false;
+    }
+    dwfl_report_end(dwfl.get(), nullptr, nullptr);
+    return dwfl_module_getelf(module, &bias) != nullptr;
+  }
+  [[nodiscard]] std::optional<GElf_Addr> address(std::uint64_t file_offset) {
+    const Segment* found = segment(file_offset);
+    if (found == nullptr) return std::nullopt;
+    if (!tried) usable = load(path);
+    tried = true;
+    if (!usable) return std::nullopt;
+    return file_offset - found->offset + found->address + bias;
+  }
+
+  std::string path;
+  bool tried = false, usable = false;
+};
+
+ElfCode::ElfCode(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ElfCode::ElfCode(ElfCode&&) noexcept = default;
+ElfCode& ElfCode::operator=(ElfCode&&) noexcept = default;
+ElfCode::~ElfCode() = default;
+
+Result<ElfCode> ElfCode::open(UniqueFd file, const std::string& path) {
+  elf_version(EV_CURRENT);
+  auto state = std::make_unique<State>();
+  state->path = path;
+  if (!file.valid() || ::fstat(file.get(), &state->opened) != 0) {
+    return environment_error(errno, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  }
+  const std::unique_ptr<Elf, ElfEnd> elf(elf_begin(file.get(), ELF_C_READ_MMAP, nullptr));
+  GElf_Ehdr header;
+  if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF ||
+      gelf_getehdr(elf.get(), &header) == nullptr) {
+    return environment_error(0, path + " is no ELF file");
+  }
+  if (header.e_machine != kNativeMachine || gelf_getclass(elf.get()) != ELFCLASS64) {
+    return environment_error(0, path + " holds code for another kind of CPU");
+  }
+  state->segments = segments_of(elf.get());
+  state->file = std::move(file);
+  return ElfCode(std::move(state));
+}
+
+std::string ElfCode::symbol(std::uint64_t file_offset) {
+  const auto address = state_->address(file_offset);
+  if (!address) return "";
+  GElf_Off into = 0;
+  GElf_Sym symbol{};
+  const char* name =
+      dwfl_module_addrinfo(state_->module, *address, &into, &symbol, nullptr, nullptr, nullptr);
+  if (name == nullptr || *name == '\0') return "";
+  // dwfl also gives the nearest symbol before a gap: in a stripped file that is anything.
+  if (symbol.st_size != 0 ? into >= symbol.st_size : into >= kUnsizedReachBytes) return "";
+  const auto type = GELF_ST_TYPE(symbol.st_info);
+  if (symbol.st_size == 0 && type == STT_NOTYPE && name[0] == '$') return "";  // $x, $d of arm64
+  return demangle(name);
+}
+
+std::optional<SourceLine> ElfCode::line(std::uint64_t file_offset) {
+  const auto address = state_->address(file_offset);
+  if (!address) return std::nullopt;
+  Dwfl_Line* found = dwfl_module_getsrc(state_->module, *address);
+  if (found == nullptr) return std::nullopt;
+  int number = 0;
+  const char* file = dwfl_lineinfo(found, nullptr, &number, nullptr, nullptr, nullptr);
+  if (file == nullptr || number <= 0) return std::nullopt;
+  return SourceLine{file, number};
+}
+
+bool ElfCode::changed() const {
+  struct stat now {};
+  return ::fstat(state_->file.get(), &now) != 0 || now.st_size != state_->opened.st_size ||
+         !same_time(now.st_mtim, state_->opened.st_mtim);
+}
+
+CodeBytes ElfCode::code(std::uint64_t file_offset, std::uint64_t reach) const {
+  const Segment* segment = state_->segment(file_offset);
+  if (segment == nullptr || changed()) return {};
+  const std::uint64_t begin =
+      std::max(segment->offset, file_offset > reach ? file_offset - reach : 0);
+  const std::uint64_t end = std::min(segment->offset + segment->size, file_offset + reach);
+  CodeBytes code{begin, std::vector<std::byte>(end - begin)};
+  std::size_t got = 0;
+  while (got < code.bytes.size()) {
+    const ssize_t n = ::pread(state_->file.get(), &code.bytes[got], code.bytes.size() - got,
+                              static_cast<off_t>(begin + got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  code.bytes.resize(got);
+  return code;
+}
+
+std::string ElfCode::build_id() {
+  if (state_->segments.empty() || !state_->address(state_->segments.front().offset)) return "";
+  const unsigned char* bits = nullptr;
+  GElf_Addr where = 0;
+  const int length = dwfl_module_build_id(state_->module, &bits, &where);
+  std::string text;
+  for (int i = 0; i < length; ++i) text += fmt::format("{:02x}", bits[i]);
+  return text;
+}
+
+std::string demangle(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text != nullptr ? text.get() : name;
+}
+
+}  // namespace hwprof::observe

@@ -1,0 +1,55 @@
+// An ELF file that was sampled: names and source lines of its code by elfutils, and the code
+// itself. Everything is asked by file offset, which is what a mapping gives: no load address is
+// needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
+
+namespace hwprof::observe {
+
+struct SourceLine {
+  std::string file;
+  int line = 0;
+};
+
+struct CodeBytes {
+  std::uint64_t address = 0;  // of the first; file offset of ElfCode, else in the process
+  std::vector<std::byte> bytes;
+};
+
+class ElfCode {
+ public:
+  // `file` is open; `path` is its name, where debug information is looked for. Refuses what is no
+  // ELF file for this kind of machine.
+  static Result<ElfCode> open(UniqueFd file, const std::string& path);
+  ElfCode(ElfCode&&) noexcept;
+  ElfCode& operator=(ElfCode&&) noexcept;
+  ~ElfCode();
+
+  // Demangled; "" where no symbol (dynamic, static, or of separate debug information) covers it.
+  [[nodiscard]] std::string symbol(std::uint64_t file_offset);
+  [[nodiscard]] std::optional<SourceLine> line(std::uint64_t file_offset);
+  // Up to `reach` bytes before and behind, within the segment; empty when the file cannot be read
+  // or was written to since it was opened.
+  [[nodiscard]] CodeBytes code(std::uint64_t file_offset, std::uint64_t reach) const;
+  [[nodiscard]] bool changed() const;
+  [[nodiscard]] std::string build_id();  // hexadecimal, "" without
+
+ private:
+  struct State;
+  explicit ElfCode(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// "_ZN3foo3barEv" -> "foo::bar()"; other names as they are.
+std::string demangle(const std::string& name);
+
+}  // namespace hwprof::observe

@@ -1,0 +1,203 @@
+#include "src/observe/perf/records.h"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace hwprof::observe {
+namespace {
+
+// Reads from the front; once something was missing everything is.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  template <class T>
+  T take() {
+    T value{};
+    if (rest_.size() < sizeof value) {
+      complete_ = false;
+      rest_ = {};
+      return value;
+    }
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_ = rest_.subspan(sizeof value);
+    return value;
+  }
+  // Up to its zero; the padding behind it does not matter.
+  std::string take_text() {
+    const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
+    if (end == rest_.end()) complete_ = false;
+    std::string text(static_cast<std::size_t>(end - rest_.begin()), '\0');
+    std::memcpy(text.data(), rest_.data(), text.size());
+    return text;
+  }
+  [[nodiscard]] std::size_t left() const { return rest_.size(); }
+  [[nodiscard]] bool complete() const { return complete_; }
+
+ private:
+  std::span<const std::byte> rest_;
+  bool complete_ = true;
+};
+
+// Behind every record but samples (sample_id_all): pid and tid, time.
+constexpr std::size_t kTrailerBytes = 16;
+
+// Entries of a call chain from here on are marks (PERF_CONTEXT_USER, ...), no addresses.
+constexpr auto kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
+
+// The kernel writes whole 64-bit words.
+bool possible(const perf_event_header& header, std::uint64_t available) {
+  return header.size >= sizeof header && header.size <= available &&
+         header.size % sizeof(std::uint64_t) == 0;
+}
+
+Record read_sample(Reader& reader, std::uint16_t misc, bool with_callchain) {
+  Sample sample;
+  sample.ip = reader.take<std::uint64_t>();
+  sample.pid = reader.take<std::int32_t>();
+  sample.tid = reader.take<std::int32_t>();
+  sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  const auto time_ns = reader.take<std::uint64_t>();
+  if (with_callchain) {
+    auto entries = reader.take<std::uint64_t>();
+    bool first = true;  // of the chain is the ip itself
+    for (; entries > 0 && reader.complete(); --entries) {
+      const auto address = reader.take<std::uint64_t>();
+      if (address >= kFirstContext || !reader.complete()) continue;
+      if (!first || address != sample.ip) sample.callers.push_back(address);
+      first = false;
+    }
+  }
+  return {time_ns, std::move(sample)};
+}
+
+Mapped read_mapped(Reader& reader) {
+  Mapped mapped;
+  mapped.pid = reader.take<std::int32_t>();
+  reader.take<std::int32_t>();  // tid
+  mapped.start = reader.take<std::uint64_t>();
+  mapped.length = reader.take<std::uint64_t>();
+  mapped.offset = reader.take<std::uint64_t>();
+  mapped.file.major = reader.take<std::uint32_t>();
+  mapped.file.minor = reader.take<std::uint32_t>();
+  mapped.file.inode = reader.take<std::uint64_t>();
+  reader.take<std::uint64_t>();  // inode generation
+  reader.take<std::uint64_t>();  // protection, flags
+  mapped.path = reader.take_text();
+  return mapped;
+}
+
+Forked read_forked(Reader& reader) {
+  Forked forked;
+  forked.pid = reader.take<std::int32_t>();
+  forked.parent_pid = reader.take<std::int32_t>();
+  forked.tid = reader.take<std::int32_t>();
+  return forked;
+}
+
+Named read_named(Reader& reader, std::uint16_t misc) {
+  Named named;
+  named.pid = reader.take<std::int32_t>();
+  named.tid = reader.take<std::int32_t>();
+  named.by_exec = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+  named.name = reader.take_text();
+  return named;
+}
+
+Exited read_exited(Reader& reader) {
+  Exited exited;
+  exited.pid = reader.take<std::int32_t>();
+  reader.take<std::int32_t>();  // parent
+  exited.tid = reader.take<std::int32_t>();
+  return exited;
+}
+
+Lost read_lost(Reader& reader) {
+  reader.take<std::uint64_t>();  // id
+  return {reader.take<std::uint64_t>()};
+}
+
+void copy_out(std::span<const std::byte> ring, std::uint64_t position, std::span<std::byte> to) {
+  const auto from = static_cast<std::size_t>(position % ring.size());
+  const std::size_t first = std::min(to.size(), ring.size() - from);
+  std::memcpy(to.data(), &ring[from], first);
+  if (first < to.size()) std::memcpy(&to[first], ring.data(), to.size() - first);
+}
+
+}  // namespace
+
+std::uint64_t sample_type(bool with_callchain) {
+  const std::uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  return with_callchain ? type | PERF_SAMPLE_CALLCHAIN : type;
+}
+
+std::optional<Record> parse_record(std::span<const std::byte> bytes, bool with_callchain) {
+  perf_event_header header{};
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (!possible(header, bytes.size())) return std::nullopt;
+  auto body = bytes.subspan(sizeof header, header.size - sizeof header);
+
+  Record record;
+  if (header.type == PERF_RECORD_SAMPLE) {
+    Reader reader(body);
+    record = read_sample(reader, header.misc, with_callchain);
+    return reader.complete() ? std::optional(std::move(record)) : std::nullopt;
+  }
+  if (body.size() < kTrailerBytes) return std::nullopt;
+  Reader trailer(body.last(sizeof(std::uint64_t)));
+  record.time_ns = trailer.take<std::uint64_t>();
+  Reader reader(body.first(body.size() - kTrailerBytes));
+  switch (header.type) {
+    case PERF_RECORD_MMAP2:
+      record.body = read_mapped(reader);
+      break;
+    case PERF_RECORD_FORK:
+      record.body = read_forked(reader);
+      break;
+    case PERF_RECORD_COMM:
+      record.body = read_named(reader, header.misc);
+      break;
+    case PERF_RECORD_EXIT:
+      record.body = read_exited(reader);
+      break;
+    case PERF_RECORD_LOST:
+      record.body = read_lost(reader);
+      break;
+    case PERF_RECORD_THROTTLE:
+      record.body = Throttled{};
+      break;
+    default:
+      return std::nullopt;
+  }
+  return reader.complete() ? std::optional(std::move(record)) : std::nullopt;
+}
+
+RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std::uint64_t head,
+                       bool with_callchain) {
+  RingContent content;
+  std::vector<std::byte> bytes;
+  while (tail < head) {
+    perf_event_header header{};
+    if (head - tail < sizeof header || ring.empty() || head - tail > ring.size()) {
+      content.broken = true;
+      break;
+    }
+    copy_out(ring, tail, std::as_writable_bytes(std::span(&header, 1)));
+    if (!possible(header, head - tail)) {
+      content.broken = true;
+      break;
+    }
+    bytes.resize(header.size);
+    copy_out(ring, tail, bytes);
+    if (auto record = parse_record(bytes, with_callchain)) {
+      content.records.push_back(std::move(*record));
+    }
+    tail += header.size;
+  }
+  return content;
+}
+
+}  // namespace hwprof::observe

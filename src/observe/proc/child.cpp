@@ -1,0 +1,259 @@
+#include "src/observe/proc/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "src/observe/proc/processes.h"
+#include "src/observe/proc/signals.h"
+
+namespace hwprof {
+namespace {
+
+constexpr int kMostGroups = 65536;  // NGROUPS_MAX of Linux
+
+struct Account {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+  std::string name, home;
+};
+
+Result<Account> find_account(const std::string& name) {
+  errno = 0;
+  const passwd* entry = ::getpwnam(name.c_str());
+  if (entry == nullptr) {
+    return usage_error(fmt::format("--user {}: there is no such user", name),
+                       "give a name that getent passwd knows");
+  }
+  if (::geteuid() != 0 && entry->pw_uid != ::geteuid()) {
+    return usage_error(fmt::format("--user {}: only root can become another user", name),
+                       "run hwprof as root, or leave --user out");
+  }
+  Account account{entry->pw_uid, entry->pw_gid, {}, entry->pw_name, entry->pw_dir};
+  int count = 64;
+  account.groups.resize(static_cast<std::size_t>(count));
+  while (::getgrouplist(name.c_str(), account.gid, account.groups.data(), &count) < 0 &&
+         count <= kMostGroups) {
+    account.groups.resize(static_cast<std::size_t>(count));
+  }
+  account.groups.resize(static_cast<std::size_t>(count));
+  return account;
+}
+
+std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+// Ours, with `changes` in place of or behind it.
+std::vector<std::string> environment_with(const std::vector<std::string>& changes) {
+  std::vector<std::string> result;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    bool replaced = false;
+    for (const std::string& change : changes)
+      replaced = replaced || name_of(change) == name_of(*entry);
+    if (!replaced) result.emplace_back(*entry);
+  }
+  result.insert(result.end(), changes.begin(), changes.end());
+  return result;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// All that the child needs, made before fork: memory must not be allocated in it.
+struct Orders {
+  const char* path = nullptr;
+  std::vector<char*> arguments, environment;
+  std::optional<Account> account;
+  std::optional<cpu_set_t> cpus;
+  int go = -1, failure = -1;
+};
+
+// Which step failed goes home beside the errno.
+enum class Step : int { kPin, kUser, kExec };
+struct Failure {
+  Step step = Step::kExec;
+  int code = 0;
+};
+
+[[noreturn]] void give_up(int fd, Step step) {
+  const Failure failure{step, errno};
+  // Nobody is left to tell when this fails, too.
+  [[maybe_unused]] const ssize_t written = ::write(fd, &failure, sizeof failure);
+  ::_exit(127);
+}
+
+[[noreturn]] void run_child(const Orders& orders) {
+  char go = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(orders.go, &go, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) ::_exit(127);  // hwprof is gone or gave up: nothing has begun
+  if (orders.cpus && ::sched_setaffinity(0, sizeof *orders.cpus, &*orders.cpus) != 0)
+    give_up(orders.failure, Step::kPin);
+  if (orders.account) {
+    const Account& account = *orders.account;
+    // The groups first: without root's rights they can no longer be set.
+    if ((::geteuid() == 0 && ::setgroups(account.groups.size(), account.groups.data()) != 0) ||
+        ::setgid(account.gid) != 0 || ::setuid(account.uid) != 0)
+      give_up(orders.failure, Step::kUser);
+  }
+  ::execve(orders.path, orders.arguments.data(), orders.environment.data());
+  give_up(orders.failure, Step::kExec);
+}
+
+std::string why_not_run(int code) {
+  if (code == ENOEXEC)
+    return "it is neither a program for this machine nor a script with a #! line, and hwprof uses "
+           "no shell";
+  if (code == ENOENT) return "its interpreter or dynamic loader does not exist";
+  return std::strerror(code);
+}
+
+template <class Call>
+auto retry_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+}  // namespace
+
+Result<void> check_user(const std::string& name) {
+  const auto account = find_account(name);
+  if (!account) return error_of(account);
+  return {};
+}
+
+Result<Child> Child::start(const std::string& path, const std::vector<std::string>& command,
+                           const ChildSetup& setup) {
+  Orders orders;
+  std::vector<std::string> changes = setup.environment;
+  if (setup.user) {
+    auto account = find_account(*setup.user);
+    if (!account) return error_of(account);
+    changes.push_back("HOME=" + account->home);
+    changes.push_back("USER=" + account->name);
+    changes.push_back("LOGNAME=" + account->name);
+    orders.account = *std::move(account);
+  }
+  const std::vector<std::string> environment = environment_with(changes);
+  orders.path = path.c_str();
+  orders.arguments = pointers_to(command);
+  orders.environment = pointers_to(environment);
+  if (!setup.cpus.empty()) {
+    CPU_ZERO(&orders.cpus.emplace());
+    for (const unsigned cpu : setup.cpus) CPU_SET(cpu, &*orders.cpus);
+  }
+
+  std::array<int, 2> go{}, failure{};
+  if (::pipe2(go.data(), O_CLOEXEC) != 0)
+    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  UniqueFd go_reader(go[0]), go_writer(go[1]);
+  if (::pipe2(failure.data(), O_CLOEXEC) != 0)
+    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  UniqueFd failure_reader(failure[0]), failure_writer(failure[1]);
+  orders.go = go_reader.get();
+  orders.failure = failure_writer.get();
+
+  const pid_t pid = ::fork();
+  if (pid < 0)
+    return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (pid == 0) {
+    ::close(go_writer.get());  // else it would not see that hwprof has ended
+    SignalWatch::restore_in_child();
+    run_child(orders);
+  }
+  Child child;
+  child.pid_ = pid;
+  child.path_ = path;
+  child.go_ = std::move(go_writer);
+  child.failure_ = std::move(failure_reader);
+  child.pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!child.pidfd_.valid()) {
+    const int code = errno;
+    child.go_.reset();
+    retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
+    return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
+                             "hwprof run needs Linux 5.3");
+  }
+  return child;
+}
+
+Result<void> Child::release() {
+  // Of the copy of hwprof that waits there. It touches more pages on its way to execve.
+  constexpr std::uint64_t kFewPages = 1024 * 1024;
+  start_rss_bytes_ = peak_rss_bytes(pid_).value_or(0) + kFewPages;
+  const char go = 1;
+  if (retry_interrupted([&] { return ::write(go_.get(), &go, 1); }) != 1)
+    return environment_error(errno,
+                             fmt::format("cannot start {}: {}", path_, std::strerror(errno)));
+  go_.reset();
+  Failure failure;
+  const ssize_t got =
+      retry_interrupted([&] { return ::read(failure_.get(), &failure, sizeof failure); });
+  failure_.reset();
+  if (got == 0) return {};  // closed by execve
+  retry_interrupted([&] { return ::waitpid(pid_, nullptr, 0); });
+  if (got != static_cast<ssize_t>(sizeof failure))
+    return environment_error(0, fmt::format("{}: ended before it began", path_));
+  switch (failure.step) {
+    case Step::kPin:
+      return environment_error(
+          0, fmt::format("cannot pin {}: {}", path_, std::strerror(failure.code)));
+    case Step::kUser:
+      return environment_error(
+          0, fmt::format("cannot become the user: {}", std::strerror(failure.code)));
+    case Step::kExec:
+      break;
+  }
+  return environment_error(failure.code,
+                           fmt::format("{}: cannot be run: {}", path_, why_not_run(failure.code)));
+}
+
+Result<ChildEnd> Child::wait() {
+  int status = 0;
+  rusage usage{};
+  if (retry_interrupted([&] { return ::wait4(pid_, &status, 0, &usage); }) != pid_)
+    return environment_error(errno, fmt::format("wait4: {}", std::strerror(errno)));
+  return child_end(status, usage, start_rss_bytes_);
+}
+
+ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_bytes) {
+  constexpr std::uint64_t kKibibyte = 1024;
+  ChildEnd end;
+  end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  end.exit = end.signal != 0 ? 128 + end.signal : WEXITSTATUS(status);
+  end.user_s = seconds(usage.ru_utime);
+  end.system_s = seconds(usage.ru_stime);
+  end.major_faults = static_cast<std::uint64_t>(usage.ru_majflt);
+  end.page_faults = static_cast<std::uint64_t>(usage.ru_minflt) + end.major_faults;
+  end.voluntary_switches = static_cast<std::uint64_t>(usage.ru_nvcsw);
+  end.involuntary_switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
+  end.start_rss_bytes = start_rss_bytes;
+  // exec counts the memory of the image that it replaces (fs/exec.c, exec_mmap), ours here.
+  const std::uint64_t peak = static_cast<std::uint64_t>(usage.ru_maxrss) * kKibibyte;
+  if (peak > start_rss_bytes) end.peak_rss_bytes = peak;
+  return end;
+}
+
+}  // namespace hwprof

@@ -1,0 +1,76 @@
+// A command started unchanged, and held before its first instruction until its observers are in
+// place. What it gets is what it would have got without us: the same standard descriptors (a closed
+// one is closed), process group, signal mask and dispositions, limits, and no descriptor of ours.
+//
+// fork and a pipe, not ptrace: nothing traces the program, so it goes on if hwprof is killed, and
+// setuid programs keep their rights. In the child only async-signal-safe calls are made.
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/machine/affinity.h"
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
+
+namespace hwprof {
+
+struct ChildSetup {
+  CpuList cpus;                          // empty: as hwprof itself
+  std::vector<std::string> environment;  // NAME=value to add or to replace
+  std::optional<std::string> user;       // whose rights it gets; only root may ask
+};
+
+struct ChildEnd {
+  int exit = 0;                     // exit code; 128 + n for signal n
+  int signal = 0;                   // that ended it; 0: none
+  double user_s = 0, system_s = 0;  // with the children that it waited for, as all that follows
+  std::uint64_t page_faults = 0, major_faults = 0;  // with the major ones; those that read a disk
+  std::uint64_t voluntary_switches = 0, involuntary_switches = 0;
+  // Of the largest process among them; absent when it is not above what our own copy took before
+  // the program began, which the kernel does not tell apart.
+  std::optional<std::uint64_t> peak_rss_bytes;
+  std::uint64_t start_rss_bytes = 0;  // that copy
+};
+
+// Fault::kUsage where no such user exists, or this user may not become another.
+Result<void> check_user(const std::string& name);
+
+class Child {
+ public:
+  // `path` is the file to run, as find_program() found it; `command` its arguments, argv[0] first.
+  static Result<Child> start(const std::string& path, const std::vector<std::string>& command,
+                             const ChildSetup& setup);
+  Child(Child&&) = default;
+  Child& operator=(Child&&) = default;
+  // One that was never released ends without having run anything.
+  ~Child() = default;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Readable once it has ended (pidfd_open(2)).
+  [[nodiscard]] int exit_descriptor() const { return pidfd_.get(); }
+  // execve now. Error::code is its errno (ENOENT, EACCES, ENOEXEC, ...), and the child is gone.
+  Result<void> release();
+  // Blocks until it has ended.
+  Result<ChildEnd> wait();
+
+ private:
+  Child() = default;
+
+  pid_t pid_ = 0;
+  std::string path_;
+  UniqueFd pidfd_;
+  UniqueFd go_;       // a byte lets it run; closed: it gives up
+  UniqueFd failure_;  // errno of what failed in it, or end of file once it runs
+  std::uint64_t start_rss_bytes_ = 0;
+};
+
+// What the kernel tells of an ended process.
+ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_bytes);
+
+}  // namespace hwprof

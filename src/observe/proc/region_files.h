@@ -1,0 +1,39 @@
+// Regions that a program makes through libhwprof: each of its processes leaves a report in a file,
+// when it ends, and here they are found and read. A program without regions leaves none.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/model/regions_record.h"
+#include "src/observe/proc/private_folder.h"
+
+namespace hwprof {
+
+class RegionFiles {
+ public:
+  // In a private folder, which goes with this object; given to `user`, whose rights the program
+  // gets. Where the environment has HWPROF_REGIONS already, that is left as it is, and read.
+  static Result<RegionFiles> prepare(const std::optional<std::string>& user);
+  [[nodiscard]] std::vector<std::string> environment() const;  // NAME=value for the command
+  // Of each process, once they have ended; what could not be read is a note of its own.
+  [[nodiscard]] std::vector<report::Regions> read() const;
+
+ private:
+  RegionFiles() = default;
+  [[nodiscard]] std::vector<std::filesystem::path> found() const;
+
+  std::optional<PrivateFolder> folder_;  // absent: the user's file
+  std::string pattern_;                  // value of HWPROF_REGIONS
+  // Files that were there before, and when they were written.
+  std::map<std::filesystem::path, std::filesystem::file_time_type> before_;
+};
+
+// The contract hwprof.regions/1 as rows. Fault::kUsage says why `text` is none.
+Result<report::Regions> parse_regions(const std::string& text);
+
+}  // namespace hwprof

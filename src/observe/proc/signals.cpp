@@ -1,0 +1,64 @@
+#include "src/observe/proc/signals.h"
+
+#include <fmt/format.h>
+#include <sys/signalfd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace hwprof {
+namespace {
+
+constexpr int kWatched[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+// As hwprof was started; the child of fork reads it. Statics, since a process has one mask.
+sigset_t inherited_mask;
+struct sigaction inherited_child_action;
+bool watching = false;
+
+}  // namespace
+
+Result<SignalWatch> SignalWatch::begin() {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int number : kWatched) sigaddset(&watched, number);
+  SignalWatch watch;
+  watch.fd_.reset(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!watch.fd_.valid())
+    return environment_error(errno, fmt::format("signalfd: {}", std::strerror(errno)));
+  ::sigprocmask(SIG_BLOCK, &watched, &inherited_mask);
+  // Where SIGCHLD is ignored the kernel reaps children itself, and nobody learns their exit codes.
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &standard, &inherited_child_action);
+  watching = true;
+  return watch;
+}
+
+SignalWatch::~SignalWatch() {
+  if (!fd_.valid()) return;
+  while (take()) {
+  }
+  ::sigprocmask(SIG_SETMASK, &inherited_mask, nullptr);
+  // SIGCHLD stays at its default: our own children are still to be waited for.
+  watching = false;
+}
+
+std::optional<SignalWatch::Signal> SignalWatch::take() {
+  signalfd_siginfo info{};
+  ssize_t got = 0;
+  do {
+    got = ::read(fd_.get(), &info, sizeof info);
+  } while (got < 0 && errno == EINTR);
+  if (got != static_cast<ssize_t>(sizeof info)) return std::nullopt;
+  return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+}
+
+void SignalWatch::restore_in_child() {
+  if (!watching) return;
+  ::sigaction(SIGCHLD, &inherited_child_action, nullptr);
+  ::sigprocmask(SIG_SETMASK, &inherited_mask, nullptr);
+}
+
+}  // namespace hwprof

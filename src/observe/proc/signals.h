@@ -1,0 +1,43 @@
+// The signals of the one who watches: taken from a descriptor, so that no disposition changes and
+// the observed command inherits what hwprof inherited.
+//
+// What the terminal sends (Ctrl-C, Ctrl-\, a hang-up) reaches the whole foreground group, and so
+// the command as well. What a process sends reaches hwprof alone, and is passed on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
+
+namespace hwprof {
+
+class SignalWatch {
+ public:
+  // From now on SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 wait in the descriptor; one
+  // that hwprof was started with as ignored stays ignored. One at a time in a process.
+  static Result<SignalWatch> begin();
+  SignalWatch(SignalWatch&& other) noexcept = default;
+  SignalWatch& operator=(SignalWatch&&) = delete;
+  ~SignalWatch();  // what came meanwhile and was not taken is dropped
+
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
+
+  struct Signal {
+    int number = 0;
+    bool from_kernel = false;  // the terminal's: the whole foreground group has it
+  };
+  // The next one that came; absent: none.
+  std::optional<Signal> take();
+
+  // In a child of fork: mask and dispositions as hwprof was started with. Async-signal-safe.
+  static void restore_in_child();
+
+ private:
+  SignalWatch() = default;
+  UniqueFd fd_;
+};
+
+}  // namespace hwprof

@@ -1,0 +1,169 @@
+#include "src/observe/samples/sample_table.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace hwprof::observe {
+namespace {
+
+constexpr std::size_t kMaximumStacks = 200'000;
+// Enough for any pool of threads; ten thousand short processes must not fill memory.
+constexpr std::size_t kMaximumThreads = 4096;
+// Of CPU time, for judging loops. An interpreter leaves tens of thousands of instructions with a
+// sample or two: the hottest are judged first.
+constexpr double kJudgingSeconds = 2;
+// Of stacks that end after one frame, from which on frame pointers are missing and not unused.
+constexpr double kBrokenShare = 0.2;
+
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+void SampleTable::add(CodePlace hit, int tid) {
+  Hits& hits = hits_[hit];
+  ++hits.samples;
+  if (hits.threads.size() < kMaximumThreads) hits.threads.insert(tid);
+  ++samples_;
+}
+
+void SampleTable::add_stack(const std::string& process, CodePlace hit,
+                            const std::vector<CodePlace>& callers) {
+  ++stack_samples_;
+  if (callers.empty()) ++single_frames_;
+  Stack stack = {hit};
+  stack.insert(stack.end(), callers.begin(), callers.end());
+  auto& of_process = stacks_[process];
+  auto known = of_process.find(stack);
+  if (known == of_process.end()) {
+    if (distinct_stacks_ >= kMaximumStacks) {
+      ++dropped_stacks_;
+      return;
+    }
+    ++distinct_stacks_;
+    known = of_process.emplace(std::move(stack), 0).first;
+  }
+  ++known->second;
+}
+
+const std::string& SampleTable::symbol(CodePlace place) {
+  const auto known = symbols_.find(place);
+  if (known != symbols_.end()) return known->second;
+  return symbols_.emplace(place, images.symbol(place)).first->second;
+}
+
+std::string SampleTable::frame_name(CodePlace place) {
+  const std::string& name = symbol(place);
+  if (!name.empty()) return name;
+  const std::string file = base_name(images.path(place));
+  return file.starts_with('[') ? file : fmt::format("[{}]", file);
+}
+
+void SampleTable::add_spots(SampleProfile& profile, bool lines) {
+  std::vector<std::pair<CodePlace, const Hits*>> by_heat;
+  by_heat.reserve(hits_.size());
+  for (const auto& [place, hits] : hits_) by_heat.emplace_back(place, &hits);
+  std::stable_sort(by_heat.begin(), by_heat.end(), [](const auto& a, const auto& b) {
+    return a.second->samples > b.second->samples;
+  });
+
+  using Key = std::tuple<std::string, std::string, LoopClass>;
+  std::map<Key, HotSpot> spots;
+  std::map<Key, std::set<int>> threads;
+  std::map<std::tuple<std::string, int, std::string>, std::uint64_t> by_line;
+  std::uint64_t unjudged = 0;
+  const double end = cpu_seconds() + kJudgingSeconds;
+  for (const auto& [place, hits] : by_heat) {
+    LoopClass loop;
+    if (cpu_seconds() < end) {
+      loop = images.loop(place);
+    } else {
+      unjudged += hits->samples;
+    }
+    const Key key{images.path(place), symbol(place), loop};
+    const auto [found, added] = spots.try_emplace(key);
+    HotSpot& spot = found->second;
+    if (added) {  // the hottest of its kind comes first
+      spot.path = std::get<0>(key);
+      spot.symbol = std::get<1>(key);
+      spot.file_offset = place.at;
+      spot.loop = loop;
+    }
+    spot.samples += hits->samples;
+    threads[key].insert(hits->threads.begin(), hits->threads.end());
+    if (!lines) continue;
+    if (const auto line = images.line(place)) {
+      by_line[{line->file, line->line, symbol(place)}] += hits->samples;
+    }
+  }
+  for (auto& [key, spot] : spots) {
+    spot.threads.assign(threads[key].begin(), threads[key].end());
+    profile.spots.push_back(std::move(spot));
+  }
+  std::stable_sort(profile.spots.begin(), profile.spots.end(),
+                   [](const HotSpot& a, const HotSpot& b) { return a.samples > b.samples; });
+  for (const auto& [line, samples] : by_line) {
+    profile.lines.push_back({std::get<0>(line), std::get<1>(line), std::get<2>(line), samples,
+                             static_cast<double>(samples) / static_cast<double>(samples_)});
+  }
+  std::stable_sort(
+      profile.lines.begin(), profile.lines.end(),
+      [](const report::HotLine& a, const report::HotLine& b) { return a.samples > b.samples; });
+  if (unjudged > 0) {
+    profile.notes.push_back(
+        fmt::format("{} of {} samples lie in code too scattered to judge all of its loops",
+                    unjudged, samples_));
+  }
+}
+
+void SampleTable::add_stacks(SampleProfile& profile) {
+  std::map<std::vector<std::string>, std::uint64_t> named;  // different addresses, equal names
+  for (const auto& [process, stacks] : stacks_) {
+    for (const auto& [stack, samples] : stacks) {
+      std::vector<std::string> frames = {process.empty() ? "[process]" : process};
+      for (auto place = stack.rbegin(); place != stack.rend(); ++place) {
+        frames.push_back(frame_name(*place));
+      }
+      named[std::move(frames)] += samples;
+    }
+  }
+  for (const auto& [frames, samples] : named) profile.stacks.push_back({frames, samples});
+  if (dropped_stacks_ > 0) {
+    profile.notes.push_back(
+        fmt::format("{} samples are missing from the flame graph: more than {} "
+                    "different stacks",
+                    dropped_stacks_, kMaximumStacks));
+  }
+  const double single =
+      stack_samples_ > 0 ? static_cast<double>(single_frames_) / static_cast<double>(stack_samples_)
+                         : 0;
+  if (single > kBrokenShare) {
+    profile.notes.push_back(
+        fmt::format("{:.0f} % of the stacks end after one frame: that code was built without frame "
+                    "pointers (-fno-omit-frame-pointer keeps them)",
+                    100 * single));
+  }
+}
+
+SampleProfile SampleTable::resolve(const SamplingOptions& options) {
+  SampleProfile profile;
+  profile.samples = samples_;
+  add_spots(profile, options.lines);
+  if (options.stacks) add_stacks(profile);
+  if (options.lines && profile.lines.empty() && samples_ > 0) {
+    profile.notes.emplace_back(
+        "no sampled code has debug information, so no source lines are known");
+  }
+  profile.notes.insert(profile.notes.end(), images.notes().begin(), images.notes().end());
+  return profile;
+}
+
+}  // namespace hwprof::observe

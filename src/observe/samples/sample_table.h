@@ -1,0 +1,46 @@
+// Samples added up as they come, by instruction and by stack, so that memory grows with the code
+// that ran and not with the time; named and judged once, at the end.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/observe/elf/images.h"
+#include "src/observe/samples/sampling.h"
+
+namespace hwprof::observe {
+
+class SampleTable {
+ public:
+  void add(CodePlace hit, int tid);
+  // `callers` innermost first.
+  void add_stack(const std::string& process, CodePlace hit, const std::vector<CodePlace>& callers);
+
+  SampleProfile resolve(const SamplingOptions& options);
+
+  Images images;
+
+ private:
+  struct Hits {
+    std::uint64_t samples = 0;
+    std::set<int> threads;
+  };
+  using Stack = std::vector<CodePlace>;
+
+  void add_spots(SampleProfile& profile, bool lines);
+  void add_stacks(SampleProfile& profile);
+  const std::string& symbol(CodePlace place);
+  std::string frame_name(CodePlace place);
+
+  std::map<CodePlace, Hits> hits_;
+  std::map<std::string, std::map<Stack, std::uint64_t>>
+      stacks_;  // by process name, innermost first
+  std::map<CodePlace, std::string> symbols_;
+  std::uint64_t samples_ = 0, stack_samples_ = 0, single_frames_ = 0, dropped_stacks_ = 0;
+  std::size_t distinct_stacks_ = 0;
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,74 @@
+// E4, where the CPU time of a program went: its process tree is sampled by a clock of the kernel,
+// which needs no PMU and no root (kernel.perf_event_paranoid up to 2). What a sample points at, be
+// it a file or code generated at run time, is read and judged afterwards, when the program has
+// ended.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/observe/samples/width.h"
+#include "src/report/flame/stacks.h"
+
+namespace hwprof::observe {
+
+// 997: a prime, so that it does not keep step with what the program does every millisecond.
+struct SamplingOptions {
+  double hz = 997;      // 1..10000
+  bool stacks = false;  // call stacks by frame pointers, for flame graphs
+  bool lines = false;   // source lines, from debug information
+};
+
+inline constexpr const char* kGeneratedCode = "[generated code]";
+inline constexpr const char* kKernelCode = "[kernel]";
+inline constexpr const char* kVdsoCode = "[vdso]";
+// Where the kernel keeps the instructions that probes of ours stand on, and steps through them.
+inline constexpr const char* kProbeCode = "[uprobes]";
+inline constexpr const char* kUnknownCode = "[unknown]";
+
+// Samples in one function of one file, in loops of one class.
+struct HotSpot {
+  std::string path;               // or one of the names above
+  std::string symbol;             // "" where the file names none: stripped, generated
+  std::uint64_t file_offset = 0;  // of the instruction hit most often; generated code: its address
+  std::uint64_t samples = 0;
+  LoopClass loop;
+  std::vector<int> threads;  // distinct thread ids, ascending
+};
+
+struct SampleProfile {
+  std::uint64_t samples = 0;
+  std::uint64_t lost = 0;      // that the kernel found no room for
+  double hz = 0;               // as the kernel accepted it
+  std::vector<HotSpot> spots;  // most samples first
+  std::vector<report::FoldedStack> stacks;
+  std::vector<report::HotLine> lines;  // most samples first
+  std::vector<std::string> notes;      // what it could not see, a sentence each
+};
+
+class Sampling {
+ public:
+  // `pid`: a child that waits before its execve (on_exec: sampling begins with that), or a running
+  // process: all its threads, and the processes that it has started.
+  static Result<Sampling> open(int pid, bool on_exec, const SamplingOptions& options);
+  Sampling(Sampling&&) noexcept;
+  Sampling& operator=(Sampling&&) noexcept;
+  ~Sampling();
+
+  // Readable when a ring is half full: poll them, and drain() then, and every 100 ms anyway.
+  [[nodiscard]] std::vector<int> descriptors() const;
+  // Takes what the rings hold; reads generated code from the living process.
+  void drain();
+  // Ends the sampling; takes seconds where there are many symbols. Call once.
+  SampleProfile finish();
+
+ private:
+  struct State;
+  explicit Sampling(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,196 @@
+// `hwprof events`: a line for each portable name, or all that is known of the events named.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/report/data/json_parts.h"
+#include "src/report/documents/inspect.h"
+#include "src/report/documents/reasons.h"
+#include "src/report/render/page.h"
+
+namespace hwprof::report {
+namespace {
+
+constexpr int kNameColumns = 18, kStatusColumns = 13;
+
+// perf's and hwprof's raw form of an encoding.
+std::string raw_name(std::uint64_t config) { return fmt::format("r{:04x}", config); }
+
+// "FP_ARITH_INST_RETIRED:SCALAR" -> "FP_ARITH_INST_RETIRED"
+std::string_view without_masks(std::string_view native) {
+  return native.substr(0, native.find(':'));
+}
+
+// "FP_ARITH_INST_RETIRED r03c7, r04c7": whole names are for the explanation.
+std::string short_native(const EventLine& line) {
+  std::string text;
+  std::string_view last;
+  for (const NativeTerm& term : line.terms) {
+    const std::string_view event = without_masks(term.native);
+    const bool again = event == last;
+    if (!text.empty()) text += again ? ", " : " + ";
+    text += again ? raw_name(term.config) : fmt::format("{} {}", event, raw_name(term.config));
+    last = event;
+  }
+  return text.empty() ? line.resolved.event : text;
+}
+
+bool has_status_of_failure(const EventLine& line) {
+  return line.status != "ok" && line.status != "scaled" && line.status != "encoded" &&
+         line.status != "generic";
+}
+
+std::string what_it_is(const EventLine& line) {
+  const ResolvedEvent& event = line.resolved;
+  if (event.event.empty()) return event.meaning.empty() ? std::string(kAbsent) : event.meaning;
+  std::string text = short_native(line);
+  if (event.shown_as != event.name) text += ", shown as " + event.shown_as;
+  return text;
+}
+
+// What a count here adds to the caveat: "user mode only".
+std::string without_caveat(const EventLine& line) {
+  std::string_view reason = line.reason;
+  if (reason.starts_with(line.resolved.caveat)) reason.remove_prefix(line.resolved.caveat.size());
+  if (reason.starts_with("; ")) reason.remove_prefix(2);
+  return std::string(reason);
+}
+
+void list(const EventsCore& core, Page& page) {
+  page.paragraph(fmt::format("{:<{}}{:<{}}{}", "event", kNameColumns, "status", kStatusColumns,
+                             "native event, or why there is none"),
+                 0, 0, Tone::kFaint);
+  Reasons reasons;
+  for (const EventLine& line : core.events) {
+    page.paragraph(fmt::format("{:<{}}{:<{}}{}", line.resolved.name, kNameColumns, line.status,
+                               kStatusColumns, what_it_is(line)),
+                   0, kNameColumns + kStatusColumns);
+    // What the core lacks stands in its line already.
+    if (has_status_of_failure(line) && line.status != "none" &&
+        line.reason.find(what_it_is(line)) != 0) {
+      reasons.add(given(line.reason), line.resolved.name);
+    }
+  }
+  for (const std::string& sentence : reasons.sentences()) {
+    page.blank();
+    page.paragraph(sentence, 0, 2);
+  }
+}
+
+void explain(const EventLine& line, const Events& events, const EventsCore& core, Page& page) {
+  const ResolvedEvent& event = line.resolved;
+  page.blank();
+  const std::string id = events.cpu_id;
+  page.paragraph(core.core.empty() ? fmt::format("{} on {}", event.name, id)
+                                   : fmt::format("{} on {} ({})", event.name, core.core, id),
+                 0, 2, Tone::kTitle);
+  const bool failed = has_status_of_failure(line);
+  const bool absent = event.event.empty();
+  std::vector<Field> fields;
+  const auto add = [&](const char* label, const std::string& text) {
+    if (!text.empty()) fields.push_back({label, text});
+  };
+  add("status", failed ? fmt::format("{}: {}", line.status, given(line.reason)) : line.status);
+  add(absent ? "here" : "counts", line.reason.find(event.meaning) == 0 ? "" : event.meaning);
+  if (event.shown_as != event.name) add("shown as", event.shown_as);
+  const char* label = "native";
+  for (const NativeTerm& term : line.terms) {
+    fields.push_back(
+        {label, fmt::format("{:>2g} x {}  {}", term.weight, raw_name(term.config), term.native)});
+    label = "";
+  }
+  if (line.terms.empty()) add("native", event.event);
+  add(absent ? "instead" : "caveat",
+      failed && line.reason.find(event.caveat) != std::string::npos ? "" : event.caveat);
+  if (!failed) add("here", without_caveat(line));
+  add("source", event.document.empty()
+                    ? event.source
+                    : fmt::format("{}, after: {}", event.source, event.document));
+  page.fields(fields);
+}
+
+void closing(const Events& events, Page& page) {
+  page.blank();
+  page.paragraph("Any other event", 0, 0, Tone::kTitle);
+  std::vector<Field> fields;
+  if (!events.libpfm.empty()) fields.push_back({"by name", events.libpfm});
+  fields.push_back({"raw",
+                    "r01c2, or cpu/event=0xc2,umask=0x01/ with the fields of the PMU in "
+                    "/sys/bus/event_source/devices/*/format"});
+  page.fields(fields);
+  page.blank();
+  page.paragraph(events.here
+                     ? "Explain one: hwprof events flops. Another CPU: hwprof events --cpu "
+                       "intel/6/143"
+                     : fmt::format("Explain one: hwprof events --cpu {} flops", events.cpu_id));
+}
+
+Json term_json(const NativeTerm& term) {
+  return {{"native", std::string(term.native)},
+          {"config", term.config},
+          {"raw", raw_name(term.config)},
+          {"weight", term.weight}};
+}
+
+Json line_json(const EventLine& line) {
+  const ResolvedEvent& event = line.resolved;
+  Json terms = Json::array();
+  for (const NativeTerm& term : line.terms) terms.push_back(term_json(term));
+  return {{"name", event.name},
+          {"status", line.status},
+          {"reason", or_null(line.reason)},
+          {"shown_as", event.shown_as},
+          {"unit", event.unit},
+          {"event", or_null(event.event)},
+          {"terms", terms},
+          {"meaning", or_null(event.meaning)},
+          {"caveat", or_null(event.caveat)},
+          {"source", or_null(event.source)},
+          {"document", or_null(event.document)}};
+}
+
+}  // namespace
+
+std::string events_text(const Events& events, const TextStyle& style) {
+  Page page(style);
+  for (const EventsCore& core : events.cores) {
+    const std::string name = core.core.empty() ? "not in the event table" : core.core;
+    if (events.here) {
+      page.paragraph(fmt::format("{} ({}: {}){}", events.cpu_name, events.cpu_id, name,
+                                 events.cpu ? fmt::format(", CPU {}", *events.cpu) : ""),
+                     0, 2, Tone::kTitle);
+      page.paragraph("PMU: " + events.pmu, 0, 2);
+    } else if (!events.explain) {
+      if (&core != &events.cores.front()) page.blank();
+      page.paragraph(fmt::format("{}: {}", events.cpu_id, name), 0, 2, Tone::kTitle);
+    }
+    if (events.explain) {
+      for (const EventLine& line : core.events) explain(line, events, core, page);
+    } else {
+      page.blank();
+      list(core, page);
+    }
+  }
+  if (!events.explain) closing(events, page);
+  std::string text = page.take();
+  return text.substr(text.find_first_not_of('\n'));
+}
+
+std::string events_json(const Events& events) {
+  Json cores = Json::array();
+  for (const EventsCore& core : events.cores) {
+    Json lines = Json::array();
+    for (const EventLine& line : core.events) lines.push_back(line_json(line));
+    cores.push_back({{"core", or_null(core.core)}, {"pmu", or_null(core.pmu)}, {"events", lines}});
+  }
+  return json_text({{"schema", "hwprof.events/1"},
+                    {"hwprof", {{"version", events.version}}},
+                    {"here", events.here},
+                    {"cpu", {{"id", events.cpu_id}, {"name", or_null(events.cpu_name)}}},
+                    {"tried_on_cpu", or_null(events.cpu)},
+                    {"pmu", or_null(events.pmu)},
+                    {"libpfm4", or_null(events.libpfm)},
+                    {"cores", cores}});
+}
+
+}  // namespace hwprof::report

@@ -1,0 +1,84 @@
+// Records of the commands that look at the machine, and their writers: `hwprof events`, `doctor`
+// and `peak`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/events/event_table.h"
+#include "counters/events/resolve.h"
+#include "src/model/record.h"
+#include "src/report/render/writers.h"
+
+namespace hwprof::report {
+
+struct EventLine {
+  ResolvedEvent resolved;
+  std::vector<NativeTerm> terms;  // of the own table
+  // This machine: ok, not-counted, unsupported, denied; tried. Another one: "encoded" (the table
+  // has an encoding), "generic" (its kernel decides), "none" (that core has no such event).
+  std::string status;
+  std::string reason;  // why it cannot be counted; else what to know about the count here
+};
+
+struct EventsCore {
+  std::string core;  // "AMD Zen 5"; empty: not in the table
+  std::string pmu;   // empty: there is none
+  std::vector<EventLine> events;
+};
+
+struct Events {
+  std::string version;
+  std::string cpu_name;  // empty: another machine
+  std::string cpu_id;    // "amd/26/2"
+  bool here = true;
+  bool explain = false;           // the events were named
+  std::optional<unsigned> cpu;    // that was tried
+  std::string pmu;                // one sentence on the PMU of this machine
+  std::string libpfm;             // one sentence on what libpfm4 knows here
+  std::vector<EventsCore> cores;  // one; of another machine's hybrid each kind
+};
+
+std::string events_text(const Events& events, const TextStyle& style);
+std::string events_json(const Events& events);  // hwprof.events/1
+
+enum class State {
+  kGood,
+  kMend,     // stands in the way, and can be mended
+  kNote,     // to be known; nothing is wrong
+  kUnknown,  // cannot be seen from here
+};
+std::string to_string(State state);  // "good", "mend", "note", "unknown"
+
+struct Finding {
+  std::string name;  // of the check: "paranoid"
+  State state = State::kUnknown;
+  std::string finding;      // what was found
+  std::string consequence;  // what it does to the numbers; empty when good
+  std::string remedy;       // the command that mends it; may be empty unless kMend
+};
+
+struct Doctor {
+  std::string version;
+  Machine machine;
+  std::vector<unsigned> cpus;  // that were judged
+  std::vector<Finding> findings;
+
+  [[nodiscard]] bool clean() const;  // nothing to mend
+};
+
+std::string doctor_text(const Doctor& doctor, const TextStyle& style);
+std::string doctor_json(const Doctor& doctor);  // hwprof.doctor/1
+
+struct PeakReport {
+  std::string version;
+  Machine machine;
+  std::vector<unsigned> pinned, cpus;  // asked for; used
+  Peak peak;
+};
+
+std::string peak_text(const PeakReport& report, const TextStyle& style);
+std::string peak_report_json(const PeakReport& report);  // hwprof.peak/1
+
+}  // namespace hwprof::report

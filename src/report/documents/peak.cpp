@@ -1,0 +1,74 @@
+// `hwprof peak`: the FMA peak of each vector width and the bandwidth of each level.
+#include <fmt/format.h>
+
+#include "counters/machine/affinity.h"
+#include "src/report/data/json_parts.h"
+#include "src/report/documents/inspect.h"
+#include "src/report/render/format.h"
+#include "src/report/render/page.h"
+
+namespace hwprof::report {
+
+Json peak_json(const Peak& peak) {
+  Json by_isa = Json::object();
+  for (const auto& [isa, gflops] : peak.by_isa) by_isa[isa] = number(gflops);
+  Json bandwidth = Json::object();
+  Json detail = Json::array();
+  for (const Bandwidth& level : peak.bandwidth) {
+    bandwidth[level.level] = number(level.read_gbs);
+    detail.push_back({{"level", level.level},
+                      {"working_set_bytes", level.working_set_bytes},
+                      {"read_gbs", number(level.read_gbs)},
+                      {"copy_gbs", number(level.copy_gbs)},
+                      {"triad_gbs", number(level.triad_gbs)}});
+  }
+  return {{"f32_gflops", number(peak.f32_gflops)},
+          {"isa", peak.isa},
+          {"threads", peak.threads},
+          {"by_isa", by_isa},
+          {"bandwidth_gbs", bandwidth},
+          {"bandwidth", detail}};
+}
+
+std::string peak_text(const PeakReport& report, const TextStyle& style) {
+  Page page(style);
+  const Peak& peak = report.peak;
+  page.paragraph(fmt::format("{} by {} on {}, {}", si(peak.f32_gflops * 1e9, "FLOP/s"), peak.isa,
+                             report.machine.cpu_name,
+                             counted(static_cast<std::uint64_t>(peak.threads), "thread")),
+                 0, 2, Tone::kTitle);
+  page.paragraph(
+      fmt::format("CPUs {}{}; float32, medians; other work on these CPUs lowers them",
+                  format_cpu_list(report.cpus), report.pinned.empty() ? " (not pinned)" : ""),
+      0, 2);
+  Table widths{
+      .title = "FMA peak", .columns = {{"vectors", true}, {"GFLOP/s"}}, .rows = {}, .notes = {}};
+  for (const auto& [isa, gflops] : peak.by_isa) {
+    widths.rows.push_back({"", {isa, significant(gflops, 3)}});
+  }
+  page.table(widths);
+  Table levels{.title = "Bandwidth, GB/s",
+               .columns = {{"level", true}, {"array a thread"}, {"read"}, {"copy"}, {"triad"}},
+               .rows = {},
+               .notes = {}};
+  for (const Bandwidth& level : peak.bandwidth) {
+    levels.rows.push_back({"",
+                           {level.level, binary_bytes(static_cast<double>(level.working_set_bytes)),
+                            significant(level.read_gbs, 3), significant(level.copy_gbs, 3),
+                            significant(level.triad_gbs, 3)}});
+  }
+  page.table(levels);
+  return page.take();
+}
+
+std::string peak_report_json(const PeakReport& report) {
+  return json_text({{"schema", "hwprof.peak/1"},
+                    {"hwprof", {{"version", report.version}}},
+                    {"cpu", report.machine.cpu_name},
+                    {"isa", report.machine.isa},
+                    {"pin", {{"requested", report.pinned}, {"actual", report.cpus}}},
+                    {"threads", report.peak.threads},
+                    {"peak", peak_json(report.peak)}});
+}
+
+}  // namespace hwprof::report

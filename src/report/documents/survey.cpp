@@ -1,0 +1,141 @@
+#include "src/report/documents/survey.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/report/data/json_parts.h"
+#include "src/report/documents/content.h"
+#include "src/report/render/format.h"
+#include "src/report/render/page.h"
+#include "src/report/render/printable.h"
+
+namespace hwprof::report {
+namespace {
+
+std::string or_absent(const std::string& text) {
+  return text.empty() ? std::string(kAbsent) : text;
+}
+
+std::string number_or_absent(const std::optional<double>& value, int digits) {
+  return value ? significant(*value, digits) : std::string(kAbsent);
+}
+
+const SurveyedBlas* default_of(const BlasSurvey& survey) {
+  const auto found = std::find_if(survey.libraries.begin(), survey.libraries.end(),
+                                  [](const auto& library) { return library.is_default; });
+  return found == survey.libraries.end() ? nullptr : &*found;
+}
+
+Table libraries_table(const BlasSurvey& survey) {
+  Table table{.title = "Installed, fastest first",
+              .columns = {{"library", true},
+                          {"core", true},
+                          {"threads"},
+                          {"sgemm\nGFLOP/s"},
+                          {"of\npeak"},
+                          {"dgemm\nGFLOP/s"},
+                          {"of\npeak"},
+                          {"path", true}},
+              .rows = {},
+              .notes = {}};
+  for (const SurveyedBlas& library : survey.libraries) {
+    table.rows.push_back(
+        {"",
+         {fmt::format("{}{} {}", library.is_default ? "* " : "", library.provider, library.version),
+          or_absent(library.core),
+          library.threads ? std::to_string(*library.threads) : std::string(kAbsent),
+          number_or_absent(library.sgemm_gflops, 3),
+          number_or_absent(library.sgemm_peak_fraction, 2),
+          number_or_absent(library.dgemm_gflops, 3),
+          number_or_absent(library.dgemm_peak_fraction, 2), library.path}});
+    if (!library.reason.empty()) {
+      table.notes.push_back(fmt::format("{}: {}", library.path, library.reason));
+    }
+  }
+  table.notes.insert(table.notes.end(), survey.notes.begin(), survey.notes.end());
+  return table;
+}
+
+Json library_json(const SurveyedBlas& library) {
+  return {{"path", library.path},
+          {"found_by", library.how},
+          {"provider", or_null(library.provider)},
+          {"version", or_null(library.version)},
+          {"core", or_null(library.core)},
+          {"threading", or_null(library.threading)},
+          {"threads", or_null(library.threads)},
+          {"default", library.is_default},
+          {"size", known(static_cast<std::uint64_t>(library.size))},
+          {"sgemm",
+           {{"gflops", number(library.sgemm_gflops)},
+            {"peak_fraction", number(library.sgemm_peak_fraction)}}},
+          {"dgemm",
+           {{"gflops", number(library.dgemm_gflops)},
+            {"peak_fraction", number(library.dgemm_peak_fraction)}}},
+          {"select", or_null(library.select)},
+          {"reason", or_null(library.reason)}};
+}
+
+std::string line_of(const BlasSurvey& survey) {
+  const SurveyedBlas* library = default_of(survey);
+  return verdict_line(survey.blas.verdict, survey.blas.provider, survey.blas.core,
+                      library != nullptr ? library->sgemm_gflops : std::nullopt,
+                      library != nullptr ? library->sgemm_peak_fraction : std::nullopt);
+}
+
+}  // namespace
+
+std::string verdict_line(const std::string& verdict, const std::optional<std::string>& provider,
+                         const std::string& core, std::optional<double> gflops,
+                         std::optional<double> peak_fraction) {
+  std::string name = or_absent(printable(core));
+  std::replace(name.begin(), name.end(), ' ', '_');  // the reader splits at blanks
+  return fmt::format("verdict={} provider={} core={} gflops={} peak_fraction={}", verdict,
+                     or_absent(printable(provider.value_or(""))), name, number_or_absent(gflops, 3),
+                     number_or_absent(peak_fraction, 3));
+}
+
+std::string survey_text(const BlasSurvey& survey, const TextStyle& style) {
+  Page page(style);
+  const Blas& blas = survey.blas;
+  const bool good = blas.verdict == "optimal";
+  std::string verdict = blas.verdict;
+  if (blas.factor && *blas.factor > 1) {
+    verdict += fmt::format(", {:.1f} times slower than it could be", *blas.factor);
+  }
+  page.paragraph(fmt::format("{}: {}", verdict, blas.why), 0, 2, good ? Tone::kGood : Tone::kBad);
+  if (!blas.fix.empty()) page.paragraph("fix: " + blas.fix, 2, 4);
+  for (const auto& [name, value] : blas.environment) {
+    page.paragraph(fmt::format("environment: {}={}", name, value), 2, 4);
+  }
+  page.table(libraries_table(survey));
+  page.table(ladder_table(blas));
+  return line_of(survey) + "\n" + page.take();
+}
+
+std::string survey_json(const BlasSurvey& survey) {
+  const Blas& blas = survey.blas;
+  Json libraries = Json::array();
+  for (const SurveyedBlas& library : survey.libraries) libraries.push_back(library_json(library));
+  return json_text({{"schema", "hwprof.blas/1"},
+                    {"hwprof", {{"version", survey.version}}},
+                    {"cpu", survey.machine.cpu_name},
+                    {"isa", survey.machine.isa},
+                    {"verdict", blas.verdict},
+                    {"provider", or_null(blas.provider)},
+                    {"version", or_null(blas.version)},
+                    {"path", or_null(blas.path)},
+                    {"core", or_null(blas.core)},
+                    {"threading", or_null(blas.threading)},
+                    {"threads", or_null(blas.threads)},
+                    {"factor", number(blas.factor)},
+                    {"why", blas.why},
+                    {"fix", or_null(blas.fix)},
+                    {"environment", blas.environment},
+                    {"ladder", ladder_json(blas.ladder)},
+                    {"libraries", libraries},
+                    {"notes", survey.notes}});
+}
+
+}  // namespace hwprof::report

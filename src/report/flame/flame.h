@@ -1,0 +1,29 @@
+// Stacks as flame graphs: folded text, a drawing, a page around the drawing, a speedscope profile.
+// Names come from the observed program and may hold anything ("</script>", newlines): each writer
+// escapes them for its format.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "src/report/flame/stacks.h"
+
+namespace hwprof::report {
+
+// "python3;main;sgemm_kernel 42", a line a stack, as flamegraph.pl and others read it.
+std::string folded_text(std::span<const FoldedStack> stacks);
+
+struct FlameOptions {
+  std::string title;  // "hwprof run -- python3 train.py"
+  double hz = 0;      // samples a second: tells what a sample stands for; 0: not said
+};
+
+// One SVG file that needs nothing else: boxes tell their share, a click enlarges, Ctrl-F searches.
+std::string flame_svg(std::span<const FoldedStack> stacks, const FlameOptions& options);
+// The same in a page that says how to read it.
+std::string flame_html(std::span<const FoldedStack> stacks, const FlameOptions& options);
+// For speedscope.app: https://www.speedscope.app/file-format-schema.json, a "sampled" profile.
+std::string speedscope_json(std::span<const FoldedStack> stacks, const FlameOptions& options);
+
+}  // namespace hwprof::report

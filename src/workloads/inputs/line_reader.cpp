@@ -1,0 +1,148 @@
+#include "src/workloads/inputs/line_reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "src/workloads/inputs/input_file.h"
+
+namespace hwprof {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+Result<std::size_t> read_some(int fd, char* to, std::size_t bytes, const std::string& path) {
+  for (;;) {
+    const ssize_t got = ::read(fd, to, bytes);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno == EINTR) continue;
+    return environment_error(
+        errno, fmt::format("cannot read {}: {}", display_name(path), std::strerror(errno)));
+  }
+}
+
+Result<void> write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put > 0) bytes.remove_prefix(static_cast<std::size_t>(put));
+    if (put < 0 && errno != EINTR) {
+      return environment_error(
+          errno, fmt::format("cannot write a temporary file: {}", std::strerror(errno)),
+          "save the input to a file and name that");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LineReader> LineReader::open(const std::string& path) {
+  Result<UniqueFd> fd = open_input(path);
+  if (!fd) return error_of(fd);
+  return LineReader(*std::move(fd), path);
+}
+
+std::string LineReader::place() const {
+  return fmt::format("line {} of {}", line_number_, display_name(path_));
+}
+
+Result<void> LineReader::rewind() {
+  if (::lseek(fd_.get(), 0, SEEK_SET) < 0) {
+    return environment_error(
+        errno, fmt::format("cannot read {} twice: {}", display_name(path_), std::strerror(errno)));
+  }
+  begin_ = scanned_ = end_ = 0;
+  line_number_ = 0;
+  return {};
+}
+
+Result<void> LineReader::keep() {
+  if (::lseek(fd_.get(), 0, SEEK_CUR) >= 0) return {};
+  std::FILE* file = std::tmpfile();
+  const int code = errno;
+  UniqueFd copy(file != nullptr ? ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0) : -1);
+  if (file != nullptr) std::fclose(file);
+  if (!copy.valid()) {
+    return environment_error(code,
+                             fmt::format("cannot create a temporary file: {}", std::strerror(code)),
+                             "save the input to a file and name that");
+  }
+  std::string chunk(kChunkBytes, '\0');
+  for (;;) {
+    const auto got = read_some(fd_.get(), chunk.data(), chunk.size(), path_);
+    if (!got) return error_of(got);
+    if (*got == 0) break;
+    if (auto put = write_all(copy.get(), {chunk.data(), *got}); !put) return put;
+  }
+  fd_ = std::move(copy);
+  return rewind();
+}
+
+Result<bool> LineReader::fill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    scanned_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() < end_ + kChunkBytes) buffer_.resize(end_ + kChunkBytes);
+  const auto got = read_some(fd_.get(), buffer_.data() + end_, kChunkBytes, path_);
+  if (!got) return error_of(got);
+  end_ += *got;
+  return *got > 0;
+}
+
+Result<std::optional<std::string_view>> LineReader::next() {
+  std::size_t length = 0;
+  std::size_t skip = 1;  // the line end
+  for (;;) {
+    const void* found =
+        end_ > scanned_ ? std::memchr(buffer_.data() + scanned_, '\n', end_ - scanned_) : nullptr;
+    if (found != nullptr) {
+      length = static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data()) - begin_;
+      break;
+    }
+    scanned_ = end_;
+    length = end_ - begin_;
+    if (length > kMaxLineBytes) break;
+    const auto more = fill();
+    if (!more) return error_of(more);
+    if (!*more) {
+      if (length == 0) return std::nullopt;
+      skip = 0;
+      break;
+    }
+  }
+  ++line_number_;
+  auto line = finish_line(length, skip);
+  if (!line) return error_of(line);
+  return *line;
+}
+
+Result<std::string_view> LineReader::finish_line(std::size_t length, std::size_t skip) {
+  std::string_view line(buffer_.data() + begin_, length);
+  begin_ += length + skip;
+  scanned_ = begin_;
+  if (const auto nul = line.find('\0'); nul != std::string_view::npos) {
+    return usage_error(
+        fmt::format("{} holds a NUL byte (byte {} of the line): not a text file", place(), nul + 1),
+        "give plain text in UTF-8");
+  }
+  if (length > kMaxLineBytes) {
+    return usage_error(
+        fmt::format("{} is longer than {} MiB", place(), kMaxLineBytes >> 20),
+        "one line is one document or one word vector: does the file have line ends?");
+  }
+  if (line_number_ == 1 && line.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+    line.remove_prefix(kByteOrderMark.size());
+  }
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace hwprof
