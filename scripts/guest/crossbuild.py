@@ -6,7 +6,7 @@ from .common import call, write_if_changed
 # Of meson, what the guest can run; made for every boot, and for those that name them.
 PROGRAMS = ["src/hwprof", "tests/hardware/hardware_test", "tests/hardware/known_count",
             "tests/hardware/as_user"]
-KERNEL_TESTS = ["tests/fused_test", "tests/kernels_test", "tests/layers_test"]
+KERNEL_TESTS = ["tests/kernels_tests"]
 
 CROSS_FILE = """\
 # Written by scripts/vm.
