@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "counters/machine/affinity.h"
 #include "counters/machine/machine.h"
 #include "counters/perf/reading.h"
+#include "src/model/blas.h"
 #include "src/model/layers_record.h"
 #include "src/model/regions_record.h"
 #include "src/model/row.h"
@@ -43,32 +43,6 @@ struct Peak {
   int threads = 1;
   std::vector<std::pair<std::string, double>> by_isa;  // "scalar", "sse", "avx2", "avx512" | "neon"
   std::vector<Bandwidth> bandwidth;                    // fastest first
-};
-
-struct LadderRung {
-  std::string core;      // core type that ran, by the library's own word; "" when it has none
-  std::string setting;   // how it got there: "as found", "auto", "OPENBLAS_CORETYPE=Haswell"; the
-                         // last two without any other variable that shapes a BLAS
-  std::string library;   // path
-  std::string provider;  // "openblas", ...
-  std::optional<double> gflops;         // absent: reason says why
-  std::optional<double> peak_fraction;  // sgemm / FMA peak in interleaved slices of the same child
-  std::string vector_class;  // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve", ""
-  bool as_found = false;     // what a program gets here, environment included
-  std::string reason;
-};
-
-// verdict: optimal, suboptimal, unoptimised, not-called, other-library, inconclusive.
-struct Blas {
-  std::optional<std::string> provider;  // "openblas", "blis", "mkl", "atlas", "reference", ...
-  std::string version, path, requested, core, threading;
-  std::optional<int> threads;
-  std::map<std::string, std::string> environment;  // only variables that shape a BLAS
-  std::vector<LadderRung> ladder;                  // fastest first
-  std::string ladder_note;                         // how it was measured, or why there is none
-  std::string verdict = "inconclusive";
-  std::optional<double> factor;  // best rung / as found: how many times faster it could be
-  std::string why, fix;
 };
 
 struct ComplexityRow {
