@@ -123,9 +123,9 @@ Result<int> run_blas(const BlasOptions& options) {
   record.notes = {
       "* is what programs get; one thread, square matrices, a child process each; the peak is that "
       "of float32 FMA on the same core, for dgemm half of it"};
-  const auto printed =
-      report::write_stdout(options.json ? report::survey_json(record)
-                                        : report::survey_text(record, report::stdout_style()));
+  const auto printed = report::write_stdout(
+      options.output.format == Format::kJson ? report::survey_json(record)
+                                             : report::survey_text(record, report::stdout_style()));
   if (!printed) return error_of(printed);
   return exit_code(record.blas.verdict);
 }

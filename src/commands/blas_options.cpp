@@ -12,7 +12,7 @@
 namespace hwprof::cli {
 namespace {
 
-constexpr Choice<bool> kFormats[] = {{"text", false}, {"json", true}};
+constexpr Choice<Format> kFormats[] = {{"text", Format::kText}, {"json", Format::kJson}};
 
 constexpr const char* kWhat = "What is looked at";
 constexpr const char* kReport = "The report";
@@ -20,12 +20,12 @@ constexpr const char* kReport = "The report";
 constexpr ValueOption<BlasOptions> kBlasOptions[] = {
     {"--format", "FORMAT", kReport, Occurs::kOnce,
      [](const std::string& name, const std::string& text, BlasOptions& to) {
-       return store(parse_choice(name, text, kFormats), to.json);
+       return store(parse_choice(name, text, kFormats), to.output.format);
      },
      "Print text or json. Default: text."},
     {"-o,--output", "FILE", kReport, Occurs::kOnce,
      [](const std::string&, const std::string& text, BlasOptions& to) {
-       return store<std::string>(text == "-" ? "" : text, to.run.output);
+       return store<std::string>(text == "-" ? "" : text, to.output.file);
      },
      "With a command: write the verdict to FILE. Default: standard error;\n"
      "standard output is the command's."},
@@ -61,8 +61,8 @@ Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)
     const auto done =
         set_values(std::span<const ValueOption<BlasOptions>>(kBlasOptions), typed->values, options);
     if (!done) return error_of(done);
-    options.json = options.json || typed->json;
-    options.run.format = options.json ? RunFormat::kJson : RunFormat::kText;
+    if (typed->json) options.output.format = Format::kJson;
+    options.run.output = options.output;
     options.run.request.command = words_behind_dashes(command_line);
     options.run.request.ladder = !options.quick;
     const bool command = !options.run.request.command.empty();
@@ -70,7 +70,7 @@ Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)
       return usage_error("libraries and a command exclude each other",
                          "hwprof blas [PATH...], or hwprof blas -- COMMAND ARGS");
     }
-    if (!command && !options.run.output.empty()) {
+    if (!command && !options.output.file.empty()) {
       return usage_error("--output is for the verdict on a command",
                          "without one, the report goes to standard output");
     }

@@ -11,7 +11,7 @@ namespace hwprof {
 struct BlasOptions {
   std::vector<std::string> paths;  // libraries to measure beside those that are installed
   bool quick = false;              // within 3 s
-  bool json = false;
+  Output output;
   RunOptions run;  // where run.request.command is not empty: the BLAS of that command instead
 };
 

@@ -116,10 +116,10 @@ Result<std::vector<Comparable>> read_all(const std::vector<std::string>& paths) 
 
 Result<void> write(const report::Comparison& record, const CompareOptions& options) {
   std::string bytes;
-  switch (options.format) {
+  switch (options.output.format) {
     case Format::kText:
       bytes = report::comparison_text(
-          record, options.output.empty() ? report::stdout_style() : report::TextStyle());
+          record, options.output.file.empty() ? report::stdout_style() : report::TextStyle());
       break;
     case Format::kJson:
       bytes = report::comparison_json(record);
@@ -131,16 +131,16 @@ Result<void> write(const report::Comparison& record, const CompareOptions& optio
       bytes = report::comparison_markdown(record);
       break;
   }
-  return options.output.empty() ? report::write_stdout(bytes)
-                                : report::write_file(options.output, bytes);
+  return options.output.file.empty() ? report::write_stdout(bytes)
+                                     : report::write_file(options.output.file, bytes);
 }
 
 }  // namespace
 
 Result<int> run_compare(const CompareOptions& options) {
   // 1. What the files hold.
-  if (!options.output.empty()) {
-    if (auto done = report::check_writable(options.output); !done) return error_of(done);
+  if (!options.output.file.empty()) {
+    if (auto done = report::check_writable(options.output.file); !done) return error_of(done);
   }
   const Result<std::vector<Comparable>> reports = read_all(options.files);
   if (!reports) return error_of(reports);

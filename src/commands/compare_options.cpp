@@ -31,12 +31,12 @@ constexpr ValueOption<CompareOptions> kCompareOptions[] = {
      "0.05. Default: 5%."},
     {"--format", "FORMAT", kReport, Occurs::kOnce,
      [](Text name, Text text, CompareOptions& to) {
-       return store(parse_choice(name, text, kFormats), to.format);
+       return store(parse_choice(name, text, kFormats), to.output.format);
      },
      "Print text, json, csv or markdown. Default: text."},
     {"-o,--output", "FILE", kReport, Occurs::kOnce,
      [](Text, Text text, CompareOptions& to) {
-       return store<std::string>(text == "-" ? "" : text, to.output);
+       return store<std::string>(text == "-" ? "" : text, to.output.file);
      },
      "Write the report to FILE, whole or not at all. Default: \"-\",\n"
      "standard output."},

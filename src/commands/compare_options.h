@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "src/commands/profile_options.h"
+#include "src/model/output.h"
 
 namespace hwprof {
 
 struct CompareOptions {
   std::vector<std::string> files;  // the first one is the baseline
   double threshold = 0.05;
-  Format format = Format::kText;
-  std::string output;  // empty: standard output
+  Output output;
 };
 
 }  // namespace hwprof

@@ -13,9 +13,9 @@ Result<int> run_doctor(const DoctorOptions& options) {
   const Result<DoctorFacts> facts = gather_facts();
   if (!facts) return error_of(facts);
   const report::Doctor doctor{HWPROF_VERSION, facts->machine, facts->cpus, examine(*facts)};
-  const auto printed =
-      report::write_stdout(options.json ? report::doctor_json(doctor)
-                                        : report::doctor_text(doctor, report::stdout_style()));
+  const auto printed = report::write_stdout(
+      options.output.format == Format::kJson ? report::doctor_json(doctor)
+                                             : report::doctor_text(doctor, report::stdout_style()));
   if (!printed) return error_of(printed);
   return doctor.clean() ? 0 : 1;
 }

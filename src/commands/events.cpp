@@ -122,8 +122,9 @@ Result<int> run_events(const EventsOptions& options) {
   events->version = HWPROF_VERSION;
   events->explain = !options.names.empty();
   const auto printed =
-      report::write_stdout(options.json ? report::events_json(*events)
-                                        : report::events_text(*events, report::stdout_style()));
+      report::write_stdout(options.output.format == Format::kJson
+                               ? report::events_json(*events)
+                               : report::events_text(*events, report::stdout_style()));
   if (!printed) return error_of(printed);
   return 0;
 }

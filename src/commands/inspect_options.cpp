@@ -16,7 +16,7 @@ namespace hwprof::cli {
 namespace {
 
 constexpr std::uint64_t kMaxThreads = 8192;  // CONFIG_NR_CPUS is at most that
-constexpr Choice<bool> kFormats[] = {{"text", false}, {"json", true}};
+constexpr Choice<Format> kFormats[] = {{"text", Format::kText}, {"json", Format::kJson}};
 
 constexpr const char* kWhat = "What is looked at";
 constexpr const char* kReport = "The report";
@@ -25,7 +25,7 @@ using Text = const std::string&;
 
 template <class Options>
 Result<void> set_format(Text name, Text text, Options& to) {
-  return store(parse_choice(name, text, kFormats), to.json);
+  return store(parse_choice(name, text, kFormats), to.output.format);
 }
 
 template <class Options>
@@ -84,7 +84,7 @@ constexpr ValueOption<WorkloadsOptions> kWorkloadsOptions[] = {
     format_option<WorkloadsOptions>(),
     {"-o,--output", "FILE", kReport, Occurs::kOnce,
      [](Text, Text text, WorkloadsOptions& to) {
-       return store<std::string>(text == "-" ? "" : text, to.output);
+       return store<std::string>(text == "-" ? "" : text, to.output.file);
      },
      "Write to FILE, whole or not at all. Default: \"-\",\n"
      "standard output."},
@@ -101,7 +101,7 @@ template <class Options>
 Result<Options> judge(std::span<const ValueOption<Options>> table, const Typed<Options>& typed) {
   Options options;
   if (auto done = set_values(table, typed.values, options); !done) return error_of(done);
-  options.json = options.json || typed.json;
+  if (typed.json) options.output.format = Format::kJson;
   return options;
 }
 
@@ -148,7 +148,7 @@ Result<void> finish_workloads(const Typed<WorkloadsOptions>& typed, WorkloadsOpt
                        "one workload at a time");
   }
   if (!typed.names.empty()) options.name = typed.names.front();
-  if (options.name.empty() && options.json) {
+  if (options.name.empty() && options.output.format == Format::kJson) {
     return usage_error("--format json needs the name of a workload",
                        "hwprof workloads resnet20 --format json");
   }

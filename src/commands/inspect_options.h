@@ -7,6 +7,7 @@
 
 #include "counters/machine/affinity.h"
 #include "counters/machine/machine.h"
+#include "src/model/output.h"
 
 namespace hwprof {
 
@@ -14,24 +15,23 @@ struct EventsOptions {
   std::vector<std::string> names;  // to be explained; empty: list all
   std::optional<CpuId> cpu;        // another machine's; absent: this one
   std::optional<unsigned> pin;     // CPU whose kind of core is meant
-  bool json = false;
+  Output output;
 };
 
 struct DoctorOptions {
   CpuList pin;  // empty: the CPUs that the process may use
-  bool json = false;
+  Output output;
 };
 
 struct PeakOptions {
   CpuList pin;  // empty: where the process may run
   std::optional<int> threads;
-  bool json = false;
+  Output output;
 };
 
 struct WorkloadsOptions {
   std::string name;  // of the one to write out; empty: list all
-  bool json = false;
-  std::string output;  // empty: standard output
+  Output output;
 };
 
 }  // namespace hwprof

@@ -29,9 +29,9 @@ Result<int> run_peak(const PeakOptions& options) {
   }
   record.peak = measure_peak(record.machine, team);
   settle_peak(record.peak, {});
-  const auto printed =
-      report::write_stdout(options.json ? report::peak_report_json(record)
-                                        : report::peak_text(record, report::stdout_style()));
+  const auto printed = report::write_stdout(
+      options.output.format == Format::kJson ? report::peak_report_json(record)
+                                             : report::peak_text(record, report::stdout_style()));
   if (!printed) return error_of(printed);
   return 0;
 }

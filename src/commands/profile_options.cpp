@@ -227,12 +227,12 @@ constexpr ValueOption<ProfileOptions> kOptions[] = {
      "Keep the last N calls of a thread for it. Default: 65536."},
     {"--format", "FORMAT", kReport, Occurs::kOnce,
      [](Text name, Text text, ProfileOptions& to) {
-       return store(parse_choice(name, text, kFormats), to.format);
+       return store(parse_choice(name, text, kFormats), to.output.format);
      },
      "Print text, json, csv or markdown. Default: text."},
     {"-o,--output", "FILE", kReport, Occurs::kOnce,
      [](Text, Text text, ProfileOptions& to) {
-       return store<std::string>(text == "-" ? "" : text, to.output);
+       return store<std::string>(text == "-" ? "" : text, to.output.file);
      },
      "Write the report to FILE, whole or not at all. Default: \"-\",\n"
      "standard output."},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counters/machine/affinity.h"
+#include "src/model/output.h"
 #include "src/model/regions_record.h"
 #include "src/workloads/inputs/batch.h"
 #include "src/workloads/inputs/documents.h"
@@ -30,8 +31,6 @@ struct MlpOptions {
   std::size_t batch = 100;
   int epochs = 10;
 };
-
-enum class Format { kText, kJson, kCsv, kMarkdown };
 
 struct ProfileOptions {
   std::string workload = "textcnn";
@@ -59,8 +58,7 @@ struct ProfileOptions {
   std::size_t trace_calls = 0;  // that it keeps; 0: the library's default
   std::string regions_csv;      // file for the table of regions; empty: none
   bool overhead = false;        // measure what watching costs
-  Format format = Format::kText;
-  std::string output;  // empty: standard output
+  Output output;
   bool require_optimal_blas = false, require_counters = false;
   bool quiet = false;
   std::vector<std::string> command;  // as typed, for the report

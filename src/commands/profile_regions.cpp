@@ -68,7 +68,7 @@ Result<void> check_region_options(const ProfileOptions& options,
     if (path.empty()) continue;
     if (auto done = report::check_writable(path); !done) return done;
   }
-  const std::string &trace = options.trace, &csv = options.regions_csv, &report = options.output;
+  const std::string &trace = options.trace, &csv = options.regions_csv, &report = options.output.file;
   if ((!trace.empty() && (trace == csv || trace == report)) || (!csv.empty() && csv == report)) {
     return usage_error(fmt::format("two of --output, --trace and --regions name the file {}",
                                    trace == csv || trace == report ? trace : csv),

@@ -33,10 +33,10 @@ bool some_row_measured(const report::Profile& record) {
 
 Result<void> write_report(const report::Profile& record, const ProfileOptions& options) {
   std::string bytes;
-  switch (options.format) {
+  switch (options.output.format) {
     case Format::kText:
       bytes = report::profile_text(
-          record, options.output.empty() ? report::stdout_style() : report::TextStyle());
+          record, options.output.file.empty() ? report::stdout_style() : report::TextStyle());
       break;
     case Format::kJson:
       bytes = report::profile_json(record);
@@ -48,8 +48,8 @@ Result<void> write_report(const report::Profile& record, const ProfileOptions& o
       bytes = report::profile_markdown(record);
       break;
   }
-  return options.output.empty() ? report::write_stdout(bytes)
-                                : report::write_file(options.output, bytes);
+  return options.output.file.empty() ? report::write_stdout(bytes)
+                                     : report::write_file(options.output.file, bytes);
 }
 
 int exit_code(const report::Profile& record, const ProfileOptions& options) {
@@ -89,8 +89,8 @@ Result<ProfileSession> ProfileSession::begin(const ProfileOptions& options) {
   if (!options.isa.empty()) {
     if (auto done = check_simd_cap(options.isa); !done) return error_of(done);
   }
-  if (!options.output.empty()) {
-    if (auto done = report::check_writable(options.output); !done) return error_of(done);
+  if (!options.output.file.empty()) {
+    if (auto done = report::check_writable(options.output.file); !done) return error_of(done);
   }
 
   // CPUs first, since libraries size their thread pools by them when loaded.

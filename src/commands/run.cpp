@@ -17,14 +17,15 @@ namespace {
 
 using TextWriter = std::string (*)(const report::Run&, const report::TextStyle&);
 
-std::string report_bytes(const report::Run& record, RunFormat format, TextWriter text,
+std::string report_bytes(const report::Run& record, Format format, TextWriter text,
                          bool to_stderr) {
   switch (format) {
-    case RunFormat::kJson:
+    case Format::kJson:
       return report::run_json(record);
-    case RunFormat::kMarkdown:
+    case Format::kMarkdown:
       return report::run_markdown(record);
-    case RunFormat::kText:
+    case Format::kCsv:
+    case Format::kText:
       break;
   }
   if (!to_stderr) return text(record, {});
@@ -32,14 +33,14 @@ std::string report_bytes(const report::Run& record, RunFormat format, TextWriter
 }
 
 void write_report(const report::Run& record, const RunOptions& options, TextWriter text) {
-  if (!options.output.empty()) {
-    const auto written =
-        report::write_file(options.output, report_bytes(record, options.format, text, false));
+  if (!options.output.file.empty()) {
+    const auto written = report::write_file(
+        options.output.file, report_bytes(record, options.output.format, text, false));
     if (written) return;
     spdlog::warn("{}; the report follows here", report::printable(written.error().what));
   }
   // Nobody is left to hear that standard error cannot be written.
-  static_cast<void>(report::write_stderr(report_bytes(record, options.format, text, true)));
+  static_cast<void>(report::write_stderr(report_bytes(record, options.output.format, text, true)));
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ void write_report(const report::Run& record, const RunOptions& options, TextWrit
 Result<void> check_report_output(const RunOptions& options) {
   std::set<std::string> named;
   for (const std::string& path :
-       {options.output, options.flame, options.folded, options.speedscope}) {
+       {options.output.file, options.flame, options.folded, options.speedscope}) {
     if (path.empty()) continue;
     if (!named.insert(path).second) {
       return usage_error(fmt::format("two outputs name the file {}", path),

@@ -21,8 +21,8 @@ constexpr double kMaxSeconds = 1e6;
 constexpr std::uint64_t kMaxFrequency = 10000;
 constexpr std::uint64_t kMostRuns = 10000;
 
-constexpr Choice<RunFormat> kFormats[] = {
-    {"text", RunFormat::kText}, {"json", RunFormat::kJson}, {"markdown", RunFormat::kMarkdown}};
+constexpr Choice<Format> kFormats[] = {
+    {"text", Format::kText}, {"json", Format::kJson}, {"markdown", Format::kMarkdown}};
 
 constexpr const char* kWork = "What is run";
 constexpr const char* kMeasure = "How it is observed";
@@ -99,7 +99,7 @@ constexpr Row kFormat = {"--format",
                          kReport,
                          Occurs::kOnce,
                          [](Text name, Text text, RunOptions& to) {
-                           return store(parse_choice(name, text, kFormats), to.format);
+                           return store(parse_choice(name, text, kFormats), to.output.format);
                          },
                          "Print text, json or markdown. Default: text."};
 constexpr Row kOutput = {"-o,--output",
@@ -107,7 +107,7 @@ constexpr Row kOutput = {"-o,--output",
                          kReport,
                          Occurs::kOnce,
                          [](Text, Text text, RunOptions& to) {
-                           return store<std::string>(text == "-" ? "" : text, to.output);
+                           return store<std::string>(text == "-" ? "" : text, to.output.file);
                          },
                          "Write the report to FILE, whole or not at all. Default: \"-\",\n"
                          "standard error; standard output is the command's."};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "counters/machine/affinity.h"
+#include "src/model/output.h"
 #include "src/model/regions_record.h"
 
 namespace hwprof {
@@ -28,12 +29,9 @@ struct RunRequest {
   double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
 };
 
-enum class RunFormat { kText, kJson, kMarkdown };
-
 struct RunOptions {
   RunRequest request;
-  RunFormat format = RunFormat::kText;
-  std::string output;                     // empty: standard error
+  Output output;
   std::string flame, folded, speedscope;  // files for the sampled stacks; empty: none
 };
 

@@ -16,10 +16,10 @@ namespace {
 
 Result<void> write_report(const report::Sweep& sweep, const ProfileOptions& options) {
   std::string bytes;
-  switch (options.format) {
+  switch (options.output.format) {
     case Format::kText:
       bytes = report::sweep_text(
-          sweep, options.output.empty() ? report::stdout_style() : report::TextStyle());
+          sweep, options.output.file.empty() ? report::stdout_style() : report::TextStyle());
       break;
     case Format::kJson:
       bytes = report::sweep_json(sweep);
@@ -31,8 +31,8 @@ Result<void> write_report(const report::Sweep& sweep, const ProfileOptions& opti
       bytes = report::sweep_markdown(sweep);
       break;
   }
-  return options.output.empty() ? report::write_stdout(bytes)
-                                : report::write_file(options.output, bytes);
+  return options.output.file.empty() ? report::write_stdout(bytes)
+                                     : report::write_file(options.output.file, bytes);
 }
 
 int exit_code(const report::Sweep& sweep, const SweepOptions& options) {

@@ -82,10 +82,11 @@ Result<int> run_workloads(const WorkloadsOptions& options) {
           fmt::format("{} is no list of layers that could be written out", options.name),
           "resnet20 is one");
     }
-    bytes = options.json ? graph_json(found->graph()) : described(found->graph());
+    bytes = options.output.format == Format::kJson ? graph_json(found->graph())
+                                                   : described(found->graph());
   }
-  const auto done = options.output.empty() ? report::write_stdout(bytes)
-                                           : report::write_file(options.output, bytes);
+  const auto done = options.output.file.empty() ? report::write_stdout(bytes)
+                                                : report::write_file(options.output.file, bytes);
   if (!done) return error_of(done);
   return 0;
 }
