@@ -175,11 +175,10 @@ Result<ResolvedEvent> from_fields(const Request& request) {
                         : no_pmu(request.machine);
     return event;
   }
-  auto encoded = encode_sysfs_event(kEventSources, pmu, fields);
-  if (!encoded) return error_of(encoded);
+  TRY(const auto encoded, encode_sysfs_event(kEventSources, pmu, fields));
   event.event =
-      fmt::format("{} (type {}, config {:#x})", request.name, encoded->type, encoded->config);
-  if (encoded->per_package) {
+      fmt::format("{} (type {}, config {:#x})", request.name, encoded.type, encoded.config);
+  if (encoded.per_package) {
     event.refusal = {CountStatus::kUnsupported,
                      fmt::format("{} counts for a whole package, not for a thread", pmu),
                      "use perf stat -a as root for it"};
@@ -190,10 +189,10 @@ Result<ResolvedEvent> from_fields(const Request& request) {
     event.caveat = fmt::format("the pinned CPU belongs to {}: {} counts nothing there",
                                request.pmu->name, pmu);
   Term term;
-  term.event.type = encoded->type;
-  term.event.config = encoded->config;
-  term.event.config1 = encoded->config1;
-  term.event.config2 = encoded->config2;
+  term.event.type = encoded.type;
+  term.event.config = encoded.config;
+  term.event.config1 = encoded.config1;
+  term.event.config2 = encoded.config2;
   term.event.text = std::string(request.name);
   event.terms.push_back(std::move(term));
   return event;

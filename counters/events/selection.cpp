@@ -191,9 +191,8 @@ Result<Selection> select_events(const Machine& machine, unsigned cpu,
   // All names before any system call: a usage error must not cost time or leave traces.
   std::vector<ResolvedEvent> resolved;
   for (const std::string& name : names) {
-    auto event = resolve(machine, cpu, name);
-    if (!event) return error_of(event);
-    resolved.push_back(*std::move(event));
+    TRY(auto event, resolve(machine, cpu, name));
+    resolved.push_back(std::move(event));
   }
   Selection selection;
   for (ResolvedEvent& event : resolved) add_event(machine, std::move(event), selection);

@@ -61,8 +61,7 @@ struct Counting::State {
 };
 
 Result<void> check_event_names(const Machine& machine, std::span<const std::string> names) {
-  for (const std::string& name : names)
-    if (auto event = resolve(machine, 0, name); !event) return error_of(event);
+  for (const std::string& name : names) TRY(resolve(machine, 0, name));
   return {};
 }
 
@@ -73,9 +72,7 @@ Counting::~Counting() = default;
 
 Result<Counting> Counting::open(const Machine& machine, unsigned cpu,
                                 std::span<const std::string> names, CountingOptions options) {
-  auto selected = select_events(machine, cpu, names, options.max_passes);
-  if (!selected) return error_of(selected);
-  Selection& selection = *selected;
+  TRY(Selection selection, select_events(machine, cpu, names, options.max_passes));
   keep_within_descriptors(selection);
 
   const PmuDevice* pmu = machine.pmu.for_cpu(cpu);
@@ -106,7 +103,7 @@ Result<void> Counting::start(std::size_t pass) { return state_->groups.start(pas
 Result<void> Counting::stop(std::size_t pass, Tally& tally, double calls) {
   tally.passes.resize(passes());
   Tally::Pass& sums = tally.passes[pass];
-  if (auto done = state_->groups.stop(pass, sums.groups); !done) return done;
+  TRY(state_->groups.stop(pass, sums.groups));
   sums.calls += calls;
   return {};
 }

@@ -42,8 +42,8 @@ Result<ThreadGroups> ThreadGroups::open(std::vector<NativeEvent> natives,
   for (pid_t id : process_threads()) {
     auto thread = groups.open_thread(id);
     if (!thread && thread.error().code == ESRCH) continue;
-    if (!thread) return error_of(thread);
-    groups.threads_.push_back(*std::move(thread));
+    TRY(auto opened, std::move(thread));
+    groups.threads_.push_back(std::move(opened));
   }
   return groups;
 }
@@ -56,9 +56,8 @@ Result<ThreadGroups::Thread> ThreadGroups::open_thread(pid_t id) const {
     for (const auto& members : pass.groups) {
       std::vector<NativeEvent> events;
       for (std::size_t native : members) events.push_back(natives_[native]);
-      auto group = Group::open(events, options);
-      if (!group) return error_of(group);
-      opened.push_back({*std::move(group), {}});
+      TRY(auto group, Group::open(events, options));
+      opened.push_back({std::move(group), {}});
       opened.back().last.values.assign(members.size(), 0);
     }
   }
@@ -67,8 +66,7 @@ Result<ThreadGroups::Thread> ThreadGroups::open_thread(pid_t id) const {
 
 Result<void> ThreadGroups::start(std::size_t pass) {
   for (Thread& thread : threads_)
-    for (OpenGroup& open : thread.passes[pass])
-      if (auto done = open.group.enable(); !done) return done;
+    for (OpenGroup& open : thread.passes[pass]) TRY(open.group.enable());
   return {};
 }
 
@@ -77,12 +75,12 @@ Result<void> ThreadGroups::stop(std::size_t pass, std::vector<RawReading>& sums)
   for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread)
     for (OpenGroup& open : thread->passes[pass])
       if (auto done = open.group.disable(); !done && outcome) outcome = done;
-  if (!outcome) return outcome;
+  TRY(outcome);
   sums.resize(passes_[pass].groups.size());
   for (Thread& thread : threads_)
     for (std::size_t i = 0; i < thread.passes[pass].size(); ++i) {
       OpenGroup& open = thread.passes[pass][i];
-      if (auto done = open.group.read(scratch_); !done) return done;
+      TRY(open.group.read(scratch_));
       accumulate(difference(scratch_, open.last), sums[i]);
       std::swap(open.last, scratch_);
     }
@@ -106,8 +104,8 @@ Result<void> ThreadGroups::refresh() {
       continue;
     auto thread = open_thread(id);
     if (!thread && thread.error().code == ESRCH) continue;
-    if (!thread) return error_of(thread);
-    threads_.insert(threads_.begin(), *std::move(thread));
+    TRY(auto opened, std::move(thread));
+    threads_.insert(threads_.begin(), std::move(opened));
   }
   return {};
 }

@@ -41,11 +41,11 @@ Result<ThreadCounters> ThreadCounters::open(std::span<const NativeEvent> events,
   options.user_only = user_only;
   auto group = Group::open(asking_for_user_access(events), options);
   if (!group) group = Group::open(events, options);
-  if (!group) return error_of(group);
-  if (crowds_out_the_program(*group))
+  TRY(auto& opened, group);
+  if (crowds_out_the_program(opened))
     return environment_error(EMFILE, "three quarters of the file descriptors are taken");
-  if (auto done = group->enable(); !done) return error_of(done);
-  ThreadCounters counters(*std::move(group));
+  TRY(opened.enable());
+  ThreadCounters counters(std::move(opened));
   Edge edge;
   if (!counters.read_by_call(edge))
     return environment_error(0, "the kernel gave no counts for the group");

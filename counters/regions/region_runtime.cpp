@@ -151,9 +151,7 @@ Result<void> RegionRuntime::start(const std::string& events) {
   if (setup_)
     return usage_error("the events of this process are chosen already",
                        "call hwprof_start() once, before the first region");
-  auto chosen = choose_region_events(events);
-  if (!chosen) return error_of(chosen);
-  setup_ = *std::move(chosen);
+  TRY(setup_, choose_region_events(events));
   return {};
 }
 

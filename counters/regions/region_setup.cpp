@@ -39,13 +39,10 @@ void squeeze_into_one_group(RegionSetup& setup) {
 Result<RegionSetup> choose_region_events(std::string_view events) {
   RegionSetup setup;
   if (trim(events).empty()) return setup;
-  const auto names = split_event_list(events);
-  if (!names) return error_of(names);
+  TRY(const auto names, split_event_list(events));
   const unsigned cpu = current_cpu();
   setup.machine = probe_machine(cpu);
-  auto selection = select_events(setup.machine, cpu, *names, 0);
-  if (!selection) return error_of(selection);
-  setup.selection = *std::move(selection);
+  TRY(setup.selection, select_events(setup.machine, cpu, names, 0));
   squeeze_into_one_group(setup);
   return setup;
 }

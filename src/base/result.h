@@ -1,3 +1,8 @@
+// The main header of src/base, the floor under all others. Here lives what any program needs and
+// what knows nothing of hardware counters or numeric work: Result and TRY, text, files, child
+// processes, descriptors, suggestions, JSON text and tables. What names an event, a CPU or a report
+// may not.
+//
 // What can fail returns Result<T>: the value, or an Error that says what failed, why, and what to
 // do next. tl::expected, because GCC 12 has no std::expected in C++20.
 #pragma once
@@ -38,4 +43,30 @@ tl::unexpected<Error> error_of(const Result<T>& result) {
   return tl::make_unexpected(result.error());
 }
 
+// The same of a result that is used up.
+template <class AnyResult>
+auto error_from(AnyResult&& result) {
+  return tl::make_unexpected(std::forward<AnyResult>(result).error());
+}
+
 }  // namespace hwprof
+
+// Hands an error on to the caller, else goes on with the value:
+//   TRY(auto machine, probe(cpu));   declares `machine`; `const auto&` and names that exist do, too
+//   TRY(group.enable());             the value, if any, is dropped
+// Statements both, in a function that returns a Result. The first form is several: it needs braces
+// after `if`. A comma outside of parentheses ends the declaration.
+#define TRY(first, ...)                          \
+  HWPROF_JOIN(HWPROF_TRY_, __VA_OPT__(VALUE_OF)) \
+  (HWPROF_JOIN(tried_, __LINE__), first __VA_OPT__(, ) __VA_ARGS__)
+#define HWPROF_TRY_(tried, expression)                                   \
+  do {                                                                   \
+    if (auto&& tried = (expression); !tried)                             \
+      return ::hwprof::error_from(std::forward<decltype(tried)>(tried)); \
+  } while (false)
+#define HWPROF_TRY_VALUE_OF(tried, declaration, ...)                             \
+  auto&& tried = (__VA_ARGS__);                                                  \
+  if (!tried) return ::hwprof::error_from(std::forward<decltype(tried)>(tried)); \
+  declaration = *std::forward<decltype(tried)>(tried)
+#define HWPROF_JOIN(left, right) HWPROF_JOIN_(left, right)
+#define HWPROF_JOIN_(left, right) left##right
