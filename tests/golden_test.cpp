@@ -1,0 +1,699 @@
+// The whole document of each command, written from made-up records and held byte for byte against
+// tests/golden/: no key, order or spelling of a value changes unnoticed. Every field of a record
+// has a value somewhere and is absent somewhere else. After a change on purpose:
+//   HWPROF_GOLDEN_WRITE=1 build/tests/src_tests --gtest_filter='Golden*'
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "counters/regions/region_report.h"
+#include "src/model/sweep_record.h"
+#include "src/report/documents/inspect.h"
+#include "src/report/documents/regions.h"
+#include "src/report/documents/survey.h"
+#include "src/report/render/comparison_writers.h"
+#include "src/report/render/run_writers.h"
+#include "src/report/render/writers.h"
+#include "src/workloads/networks/layer_json.h"
+#include "src/workloads/networks/resnet20.h"
+#include "tests/sample_profile.h"
+
+namespace hwprof::report {
+namespace {
+
+using Golden = nlohmann::ordered_json;
+
+std::string first_difference(const Golden& golden, const Golden& now, const std::string& at) {
+  const auto differ = [&](const std::string& what) {
+    return (at.empty() ? "/" : at) + ": " + what;
+  };
+  if (golden.type() != now.type() || (!golden.is_structured() && golden != now))
+    return differ("golden " + golden.dump().substr(0, 200) + ", now " + now.dump().substr(0, 200));
+  if (golden.is_array()) {
+    for (std::size_t i = 0; i < std::min(golden.size(), now.size()); ++i) {
+      const std::string found = first_difference(golden[i], now[i], at + "/" + std::to_string(i));
+      if (!found.empty()) return found;
+    }
+    if (golden.size() == now.size()) return "";
+    return differ(std::to_string(now.size()) + " items instead of " +
+                  std::to_string(golden.size()));
+  }
+  if (!golden.is_object()) return "";
+  for (const auto& [key, value] : golden.items()) {
+    if (!now.contains(key)) return differ("the key '" + key + "' is gone");
+    const std::string found = first_difference(value, now[key], at + "/" + key);
+    if (!found.empty()) return found;
+  }
+  for (auto was = golden.begin(), is = now.begin(); is != now.end(); ++is) {
+    if (!golden.contains(is.key())) return differ("the key '" + is.key() + "' is new");
+    if (was.key() != is.key())
+      return differ("'" + is.key() + "' stands where '" + was.key() + "' was");
+    ++was;
+  }
+  return "";
+}
+
+void expect_golden(const std::string& name, const std::string& now) {
+  const std::string path = std::string(DATA) + "/../golden/" + name;
+  if (const char* write = std::getenv("HWPROF_GOLDEN_WRITE"); write && *write == '1') {
+    std::ofstream(path, std::ios::binary) << now;
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  ASSERT_TRUE(file) << path << " is missing";
+  std::stringstream golden;
+  golden << file.rdbuf();
+  if (golden.str() == now) return;
+  if (name.ends_with(".json")) {
+    ADD_FAILURE() << name << ": "
+                  << first_difference(Golden::parse(golden.str()), Golden::parse(now), "");
+    return;
+  }
+  std::istringstream were(golden.str()), are(now);
+  std::string was, is;
+  for (int line = 1; std::getline(were, was) && std::getline(are, is); ++line) {
+    ASSERT_EQ(was, is) << name << ", line " << line;
+  }
+  ADD_FAILURE() << name << ": " << golden.str().size() << " bytes were wanted, " << now.size()
+                << " are there";
+}
+
+TimeNs sliced_time() {
+  TimeNs time;
+  time.median = 11.5e6;
+  time.min = 11.25e6;
+  time.mean = 11.75e6;
+  time.samples = 2;
+  time.slices.resize(2);
+  time.slices[0].ns = 11.25e6;
+  time.slices[1].ns = 11.75e6;
+  time.slices[1].peak_gflops = 260.5;
+  time.slices[1].migrated = true;
+  time.slices[1].involuntary_switches = 3;
+  time.slices[1].page_faults = 17;
+  return time;
+}
+
+// A profile without what sample_profile() has in plenty.
+Profile bare_profile() {
+  Profile profile = sample_profile();
+  profile.rows.clear();
+  profile.passes.clear();
+  profile.complexity = {};
+  profile.blas = {};
+  profile.warnings.clear();
+  return profile;
+}
+
+Profile text_cnn() {
+  Profile profile = sample_profile();
+  profile.partial = true;
+  profile.rows[1].time_ns = sliced_time();
+  Repetition repeated;
+  repeated.loops = 100;
+  repeated.best_ns = 11.25e6;
+  repeated.outliers = {{1, 11.75e6, "3 involuntary context switches (usually 0)"}};
+  profile.rows[1].repeated = repeated;
+  repeated.outliers.clear();
+  repeated.outliers_reason = "fewer than six slices";
+  profile.rows[2].repeated = repeated;
+  profile.rows[2].counted_to_model_flops = 1.0625;
+  PmuDevice device;
+  device.name = "cpu_atom";
+  device.type = 10;
+  device.cpus = {0, 1};
+  profile.machine.pmu.devices = {device};
+  profile.machine.pmu.counters = 6;
+  profile.machine.nmi_watchdog = true;
+  profile.workload.shape[0].second = "2+4+8";
+  return profile;
+}
+
+EventCount made_count(const char* name, double total, const char* reason) {
+  EventCount count;
+  count.name = name;
+  count.unit = "1";
+  count.reason = reason;
+  if (total > 0) {
+    count.status = CountStatus::kOk;
+    count.coverage = 1;
+    count.calls = 40;
+    count.total = total;
+    count.value = total / 40;
+  }
+  return count;
+}
+
+Profile layers() {
+  Profile profile = bare_profile();
+  profile.workload = {};
+  profile.workload.name = "resnet20";
+  profile.workload.layers = 2;
+  profile.workload.shape = {{"input", "1x32x32x3"}, {"batch", "1"}};
+  LayerForm eager;
+  eager.name = "eager";
+  eager.meaning = "each layer by itself";
+  eager.whole_ns = sliced_time();
+  eager.sum_ns = 11.6e6;
+  eager.sum_to_whole = 1.0087;
+  eager.inferences = 30;
+  LayerRow conv;
+  conv.name = "Convolution2DFunction";
+  conv.label = "conv1";
+  conv.output = {1, 32, 32, 16};
+  conv.share = 0.75;
+  conv.far_above = true;
+  conv.row = sample_row(kSampleRows[1]);
+  LayerRow reshape;
+  reshape.index = 1;
+  reshape.name = "Reshape";
+  reshape.label = "reshape";
+  reshape.output = {1, 64};
+  reshape.row.op = "reshape";
+  reshape.row.variant = "eager";
+  reshape.row.reason = "it moves nothing";
+  eager.layers = {conv, reshape};
+  eager.types = {{"Convolution2DFunction", 8.7e6, 1, 0.75}};
+  LayerForm blas;
+  blas.name = "blas";
+  blas.meaning = "products by the BLAS";
+  blas.reason = "no BLAS is installed";
+  Against against;
+  against.file = "table.csv";
+  against.form = "eager";
+  against.layers = {{"Convolution2DFunction", "conv1", 1e8, 8.7e6, 11.5},
+                    {"Reshape", "", 1e4, {}, {}}};
+  against.types = {{"Convolution2DFunction", "", 1e8, 8.7e6, 11.5}};
+  against.total = {"", "", 1.1e8, 11.6e6, 9.48};
+  Layers& layers = profile.layers.emplace();
+  layers.clock_ns = 21.5;
+  layers.nothing = {made_count("cycles", 1234, ""), made_count("flops", 0, "no PMU here")};
+  layers.forms = {eager, blas};
+  layers.against = against;
+  return profile;
+}
+
+Profile training() {
+  Profile profile = bare_profile();
+  profile.workload = {};
+  profile.workload.name = "mlp";
+  profile.workload.shape = {{"widths", "784-128-10"}, {"batch", "100"}};
+  Training& training = profile.training.emplace();
+  training.images = "generated digits, seed 0";
+  training.held_out = "the last sixth";
+  training.train_images = 10000;
+  training.held_out_images = 2000;
+  training.widths = {784, 128, 10};
+  training.batch = 100;
+  training.epochs = 3;
+  training.learning_rate = 0.1;
+  training.weight_decay = 0.01;
+  training.notes = {"A phase is timed in one thread."};
+  training.load.name = "load";
+  training.load.calls = 1;
+  training.load.total_ns = 5e7;
+  TrainingPhase forward;
+  forward.name = "forward";
+  forward.calls = 200;
+  forward.total_ns = 1e8;
+  forward.share = 0.25;
+  forward.flops = 5e9;
+  forward.gflops = 50;
+  forward.peak_fraction = 0.5;
+  forward.counters = {made_count("page-faults", 1234, ""), made_count("cycles", 0, "no PMU here")};
+  TrainingRun simd;
+  simd.variant = "simd";
+  simd.epochs = {{1, 1.25, 0.8125, 40000}, {2, 0.5, 0.9375, 50000}};
+  simd.phases = {forward};
+  simd.samples_per_s = 45000;
+  TrainingRun blas;
+  blas.variant = "blas";
+  blas.reason = "no BLAS is installed";
+  training.runs = {simd, blas};
+  return profile;
+}
+
+Regions made_regions() {
+  Regions regions;
+  regions.work = "the forward pass blas-shifted, 40 times";
+  regions.view = {GroupBy::kShape, "self", 10, 0};
+  regions.hidden = 3;
+  regions.processes = 2;
+  regions.memory_reason = "a part of the processes does not watch it";
+  regions.notes = {"1 region was left by an outer one."};
+  regions.trace = RegionTrace{"trace.json", 4711, 12};
+  Region forward;
+  forward.name = "forward";
+  forward.path = {"forward"};
+  forward.threads = 1;
+  forward.calls = 40;
+  forward.total_ns = 4e8;
+  forward.self_ns = 1e6;
+  forward.total_share = 1;
+  forward.self_share = 0.0025;
+  Region conv = forward;
+  conv.name = "conv1d";
+  conv.type = "Conv1d";
+  conv.shape = "k=2 d_e=300";
+  conv.path = {"forward", "conv1d"};
+  conv.depth = 1;
+  conv.flops = 4.8e10;
+  conv.bytes = 5e8;
+  conv.gflops = 121.5;
+  conv.memory = RegionMemory{4096, 8192, 16384};
+  RegionCount clock;
+  clock.name = "task-clock";
+  clock.unit = "ns";
+  clock.total = 3.9e8;
+  clock.self = 3.8e8;
+  clock.status = "ok";
+  RegionCount flops;
+  flops.name = "flops";
+  flops.unit = "1";
+  flops.status = "unsupported";
+  flops.reason = "no PMU here";
+  forward.counts = conv.counts = {clock, flops};
+  Region open;
+  open.name = "open";
+  open.path = {"open"};
+  open.flops = 10;
+  open.counts = {clock, flops};
+  regions.rows = {forward, conv, open};
+  OverheadRow none, sampling;
+  none.mode = "none";
+  none.pass_ns = 1e7;
+  none.ratio = none.ratio_low = none.ratio_high = 1;
+  none.memory_bytes = 0;
+  sampling.mode = "sampling";
+  sampling.reason = "perf_event_paranoid is 3";
+  regions.overhead = {none, sampling};
+  return regions;
+}
+
+Scaling made_scaling() {
+  Scaling scaling;
+  scaling.cpus = 2;
+  scaling.base_threads = 1;
+  scaling.counts = {{1, 1, 265.07, false}, {4, 2, 520.5, true}};
+  ScalingRow row;
+  row.op = "conv1d";
+  row.variant = "simd";
+  row.shape = "k=2 d_e=300";
+  row.points = {{11.8e6, 1, 1, {0.99}, ""}, {{}, {}, {}, {}, "/proc does not say"}};
+  scaling.rows = {row};
+  return scaling;
+}
+
+TEST(Golden, Profile) {
+  expect_golden("profile.json", profile_json(text_cnn()));
+  expect_golden("profile.csv", profile_csv(text_cnn()));
+  expect_golden("profile_empty.json", profile_json(Profile{}));
+  expect_golden("profile_layers.json", profile_json(layers()));
+  expect_golden("profile_layers.csv", profile_csv(layers()));
+  expect_golden("profile_training.json", profile_json(training()));
+  expect_golden("profile_training.csv", profile_csv(training()));
+  Profile profile = bare_profile();
+  profile.regions = made_regions();
+  profile.scaling = made_scaling();
+  profile.peak.reset();
+  profile.peak_reason = "interrupted before";
+  expect_golden("profile_regions_scaling.json", profile_json(profile));
+  expect_golden("profile_regions.csv", regions_csv(*profile.regions));
+}
+
+report::Run made_run() {
+  report::Run run;
+  run.version = "0.1.0";
+  run.command = {"python3", "train.py"};
+  run.started_utc = "2026-11-20T22:40:17Z";
+  run.exit = 139;
+  run.wall_s = 1.25;
+  run.user_s = 1.5;
+  run.system_s = 0.25;
+  run.peak_rss_bytes = 123456789;
+  run.cpus_used = 1.4;
+  run.pinned = {0, 2};
+  run.machine = sample_machine();
+  run.counters = {made_count("cycles", 1e9, ""), made_count("flops", 0, "no PMU here")};
+  run.regions = made_regions();
+  run.warnings = {{"static", "the program is linked statically"}};
+  RunBlas& blas = run.blas;
+  blas.verdict = "suboptimal";
+  blas.provider = "openblas";
+  blas.version = "0.3.21";
+  blas.path = "/usr/lib/libopenblas.so.0";
+  blas.core = "Haswell";
+  blas.threads = 2;
+  blas.factor = 1.9;
+  blas.why = "it runs AVX2 kernels";
+  blas.fix = "unset OPENBLAS_CORETYPE";
+  blas.findings = {"90 % of the CPU time is in the BLAS."};
+  blas.ladder = sample_blas().ladder;
+  blas.ladder_note = "after the command";
+  BlasEvidence& evidence = blas.evidence;
+  evidence.declared.environment = {{"OPENBLAS_CORETYPE", "Haswell"}};
+  evidence.declared.default_library = "/usr/lib/libblas.so.3";
+  evidence.declared.default_provider = "reference";
+  evidence.declared.needed = {"libopenblas.so.0"};
+  LoadedLibrary loaded;
+  loaded.path = "/usr/lib/libopenblas.so.0";
+  loaded.soname = "libopenblas.so.0";
+  loaded.build_id = "0123abcd";
+  loaded.provider = "openblas";
+  loaded.serves_blas = true;
+  evidence.loaded = {loaded, LoadedLibrary{"/usr/lib/libx.so", "", "", "unknown", false}};
+  SelectedCore selected;
+  selected.provider = "openblas";
+  selected.path = "/usr/lib/libopenblas.so.0";
+  selected.version = "0.3.21";
+  selected.core = "Haswell";
+  selected.vector_class = "avx2";
+  selected.threads = 2;
+  selected.how = "gotoblas pointer of process 4711";
+  SelectedCore unknown;
+  unknown.provider = "mkl";
+  unknown.reason = "it does not say";
+  evidence.selected = {selected, unknown};
+  evidence.called.how = "uprobe";
+  CallSite site;
+  site.symbol = "sgemm_";
+  site.library = "/usr/lib/libopenblas.so.0";
+  site.caller = "/usr/lib/libtorch_cpu.so";
+  site.count = 10;
+  site.time_ns = 5e8;
+  site.flops = 1e10;
+  site.shapes = {{768, 768, 768, 9}};
+  site.calls_of_other_shapes = 1;
+  CallSite other;
+  other.symbol = "dgemm_";
+  other.library = "/usr/lib/libopenblas.so.0";
+  evidence.called.calls = {site, other};
+  evidence.called.lost = 3;
+  evidence.called.blind_to = {"calls inside one library"};
+  evidence.called.reason = "records were lost";
+  Executed& executed = evidence.executed;
+  executed.samples = 1000;
+  executed.lost = 1;
+  executed.frequency_hz = 999;
+  executed.by_library = {{"libopenblas.so.0", "", 900, 0.9}, {"libc.so.6", "", 100, 0.1}};
+  executed.by_symbol = {{"kernel", "/a.so", 500, 0.5}, {"kernel", "/b.so", 400, 0.4}};
+  executed.vector_width = {{"256", "", 900, 0.9}, {"no-loop", "", 100, 0.1}};
+  LibraryLoops loops;
+  loops.library = "/usr/lib/libopenblas.so.0";
+  loops.provider = "openblas";
+  loops.symbol = "sgemm_kernel_HASWELL";
+  loops.width = "256";
+  loops.fma = true;
+  loops.samples = 900;
+  loops.fraction = 0.9;
+  loops.threads = 2;
+  LibraryLoops generated;
+  generated.library = "[generated code]";
+  generated.width = "scalar";
+  executed.loops = {loops, generated};
+  HotLine line;
+  line.file = "train.c";
+  line.line = 42;
+  line.samples = 7;
+  line.fraction = 0.007;
+  executed.lines = {line};
+  executed.notes = {"1 sample was lost"};
+  evidence.performing.gflops = 20;
+  evidence.performing.peak_fraction = 0.08;
+  evidence.performing.how = "calls and samples";
+  Repeats& repeats = run.repeats.emplace();
+  repeats.wanted = 3;
+  repeats.warmup = 1;
+  TimedRun timed;
+  timed.wall_s = 1.25;
+  timed.page_faults = 1000;
+  timed.major_faults = 1;
+  timed.voluntary_switches = 5;
+  timed.involuntary_switches = 2;
+  TimedRun watched = timed;
+  watched.waited_s = 0.01;
+  watched.migrations = 1;
+  watched.peak_gflops = 100.5;
+  repeats.runs = {timed, watched};
+  repeats.wall_s.samples = {1.25, 1.5};
+  repeats.wall_s.best = 1.25;
+  repeats.wall_s.median = 1.375;
+  repeats.wall_s.worst = 1.5;
+  repeats.wall_s.ci95_low = 1.25;
+  repeats.wall_s.ci95_high = 1.5;
+  repeats.outliers = {{1, 1.5, 0.1, "1 migration (usual: 0)"}};
+  repeats.waited_reason = "schedstat is off";
+  repeats.migrations_reason = "perf does not count";
+  repeats.peak_reason = "not pinned";
+  repeats.stopped = "interrupted";
+  repeats.notes = {"Fewer than 6 runs have no interval."};
+  return run;
+}
+
+TEST(Golden, Run) {
+  expect_golden("run.json", run_json(made_run()));
+  report::Run attached;
+  attached.attached_pid = 4711;
+  attached.detached = true;
+  attached.peak_rss_reason = "it runs on";
+  attached.blas.evidence.performing.reason = "no call was seen";
+  expect_golden("run_attached.json", run_json(attached));
+}
+
+Sweep made_sweep() {
+  Sweep sweep;
+  sweep.run = bare_profile();
+  sweep.run.blas = sample_blas();
+  sweep.op = "conv1d";
+  sweep.variant = "simd";
+  sweep.asked = "convolution";
+  sweep.needs_blas = true;
+  sweep.held = {{"k", 2}, {"d_e", 300}};
+  sweep.swept = {{"n", 64, 1024}};
+  sweep.run.rows = {sample_row(kSampleRows[1]), sample_row(kSampleRows[9])};
+  sweep.points.resize(2);
+  sweep.points[0].at = {64};
+  sweep.points[0].working_set_bytes = 1e6;
+  sweep.points[0].level = "L2";
+  sweep.points[0].model_ns = 1.1e7;
+  sweep.points[0].time_to_model = 1.05;
+  sweep.points[1].at = {1024};
+  ScalingLaw time, flop;
+  time.quantity = "time";
+  time.size = "n";
+  time.held = "k=8";
+  time.exponent = 1.02;
+  time.low = 0.98;
+  time.high = 1.06;
+  time.model_exponent = 1;
+  time.from = 64;
+  time.to = 1024;
+  time.points = 2;
+  time.agrees = true;
+  time.text = "time grows as n^1.02";
+  time.causes = {"it leaves L2"};
+  flop.quantity = "flop";
+  flop.size = "n";
+  flop.held = "joint";
+  flop.text = "not judged";
+  flop.reason = "no PMU here";
+  sweep.laws = {time, flop};
+  sweep.tolerance = 0.1;
+  sweep.agrees = true;
+  sweep.text = "The time agrees.";
+  return sweep;
+}
+
+TEST(Golden, Sweep) {
+  Sweep sweep = made_sweep();
+  expect_golden("sweep.json", sweep_json(sweep));
+  expect_golden("sweep.csv", sweep_csv(sweep));
+  sweep.needs_blas = false;
+  sweep.agrees.reset();
+  sweep.points.clear();
+  sweep.run.rows.clear();
+  expect_golden("sweep_empty.json", sweep_json(sweep));
+}
+
+TEST(Golden, Comparison) {
+  Comparison comparison;
+  comparison.version = "0.1.0";
+  comparison.threshold = 0.05;
+  comparison.baseline = {"a.json", "hwprof.profile/1", "2026-11-20T22:40:17Z", {"hwprof"}};
+  FileComparison& file = comparison.files.emplace_back();
+  file.file = {"b.json", "hwprof.profile/1", "", {"hwprof", "-q"}};
+  ComparedRow row;
+  row.group = "conv1d  k=2 d_e=300, 1 thread";
+  row.name = "simd";
+  row.label = "conv1d simd";
+  row.verdict = "slower";
+  row.baseline_ns = 1e7;
+  row.ns = 1.2e7;
+  row.baseline_samples = 40;
+  row.samples = 41;
+  row.ratio = 1.2;
+  row.ratio_low = 1.15;
+  row.ratio_high = 1.25;
+  row.p = 1e-9;
+  row.p_holm = 2e-9;
+  row.peak_ratio = 1.19;
+  row.peak_ratio_low = 1.14;
+  row.peak_ratio_high = 1.24;
+  ComparedRow lost;
+  lost.group = "linear  l=103, 1 thread";
+  lost.name = "blas-gemv";
+  lost.label = "linear blas-gemv";
+  lost.verdict = "not-comparable";
+  lost.reason = "no time in b.json";
+  file.rows = {row, lost};
+  file.only_in_baseline = {"maxpool simd"};
+  file.only_here = {"maxpool reference, \"other\""};
+  file.warnings = {{"kernel", "6.1 and 6.2"}};
+  expect_golden("compare.json", comparison_json(comparison));
+  expect_golden("compare.csv", comparison_csv(comparison));
+}
+
+TEST(Golden, Blas) {
+  BlasSurvey survey;
+  survey.version = "0.1.0";
+  survey.machine = sample_machine();
+  survey.blas = sample_blas();
+  SurveyedBlas library;
+  library.path = "/usr/lib/libopenblas.so.0";
+  library.how = "loader cache libopenblas.so.0";
+  library.provider = "openblas";
+  library.version = "0.3.21";
+  library.core = "Haswell";
+  library.threading = "pthreads";
+  library.threads = 1;
+  library.is_default = true;
+  library.sgemm_gflops = 124.8;
+  library.sgemm_peak_fraction = 0.47;
+  library.dgemm_gflops = 62.5;
+  library.dgemm_peak_fraction = 0.235;
+  library.size = 768;
+  library.select = "update-alternatives --set libblas.so.3 /usr/lib/libopenblas.so.0";
+  SurveyedBlas broken;
+  broken.path = "/opt/broken.so";
+  broken.how = "given";
+  broken.reason = "it has no sgemm_";
+  survey.libraries = {library, broken};
+  survey.notes = {"1 library could not be measured."};
+  expect_golden("blas.json", survey_json(survey));
+}
+
+TEST(Golden, Machine) {
+  Doctor doctor;
+  doctor.version = "0.1.0";
+  doctor.machine = sample_machine();
+  doctor.cpus = {0, 1};
+  doctor.findings = {{"load", State::kGood, "quiet", "", ""},
+                     {"paranoid", State::kMend, "level 4", "nobody may count", "sysctl x=1"},
+                     {"smt", State::kNote, "on", "siblings share a core", ""},
+                     {"turbo", State::kUnknown, "not visible", "", ""}};
+  expect_golden("doctor.json", doctor_json(doctor));
+
+  PeakReport peak;
+  peak.version = "0.1.0";
+  peak.machine = sample_machine();
+  peak.pinned = {0};
+  peak.cpus = {0};
+  peak.peak = *sample_profile().peak;
+  expect_golden("peak.json", peak_report_json(peak));
+
+  Events events;
+  events.version = "0.1.0";
+  events.cpu_name = "A CPU";
+  events.cpu_id = "intel/6/143";
+  events.cpu = 0;
+  events.pmu = "there is none";
+  events.libpfm = "libpfm4 does not know it";
+  EventLine flops;
+  flops.resolved.name = flops.resolved.shown_as = "flops";
+  flops.resolved.event = "cpu/FP:SCALAR/ 0x03c7 + 8 x cpu/FP:PACKED/ 0x20c7";
+  flops.resolved.source = "own table";
+  flops.resolved.meaning = "operations";
+  flops.resolved.caveat = "FMA counts twice";
+  flops.resolved.document = "a manual";
+  flops.terms = {{"FP:SCALAR", 0x3c7, 1}, {"FP:PACKED", 0x20c7, 8}};
+  flops.status = "unsupported";
+  flops.reason = "no PMU";
+  EventLine none;
+  none.resolved.name = none.resolved.shown_as = "llc-miss";
+  none.status = "none";
+  events.cores = {{"Intel Sapphire Rapids", "cpu", {flops, none}}};
+  expect_golden("events.json", events_json(events));
+  Events elsewhere;
+  elsewhere.here = false;
+  elsewhere.cpu_id = "arm/65/1";
+  elsewhere.cores.resize(1);
+  expect_golden("events_elsewhere.json", events_json(elsewhere));
+}
+
+TEST(Golden, Workloads) { expect_golden("workloads.json", graph_json(resnet20())); }
+
+// What a program with regions writes itself.
+TEST(Golden, LibraryRegions) {
+  RegionReport report;
+  report.events = {made_count("task-clock", 0, ""), made_count("flops", 0, "no PMU here")};
+  report.events[0].unit = "ns";
+  report.events[0].event = "software/task-clock";
+  report.events[0].source = "kernel";
+  report.events[0].shown_as = "task-clock";
+  report.events[0].status = CountStatus::kOk;
+  RegionEventRow counted, absent;
+  counted.total = Corrected{1000, 990};
+  counted.self = Corrected{500, 495.5};
+  counted.status = CountStatus::kScaled;
+  counted.coverage = 0.75;
+  absent.reason = "no PMU here";
+  RegionRow row;
+  row.name = "conv1d";
+  row.type = "Conv1d";
+  row.shape = "k=2";
+  row.depth = 1;
+  row.path = {"forward", "conv1d"};
+  row.threads = 2;
+  row.calls = 40;
+  row.nested = 1;
+  row.open = 2;
+  row.unfinished = 3;
+  row.counted_calls = 39;
+  row.total_ns = {4e8, 3.9e8};
+  row.self_ns = {3e8, 2.9e8};
+  row.flops = 1e9;
+  row.bytes = 1e6;
+  row.gflops = 2.5;
+  row.gbytes_per_s = 0.0025;
+  row.memory = hwprof::RegionMemory{8192, 4096, 16384};
+  row.events = {counted, absent};
+  RegionRow plain;
+  plain.name = "forward";
+  plain.path = {"forward"};
+  plain.events = {absent, absent};
+  report.rows = {plain, row};
+  report.totals.threads = 2;
+  report.totals.ended_inside = 1;
+  report.totals.without_counters = 1;
+  report.totals.in_user_space = 1;
+  report.totals.no_counters_because = "too many open files";
+  report.totals.left_by_outer = 1;
+  report.totals.not_open = 2;
+  report.totals.dropped = 3;
+  report.cost.inside_ns = 20;
+  report.cost.outside_ns = 40.5;
+  report.event_costs = {counted, absent};
+  report.memory_reason = "nobody watches it";
+  report.notes = {"1 region was left by an outer one."};
+  const std::regex own("(\"hwprof\": )\"[^\"]*\"(,\n  \"pid\": )[0-9]+");
+  expect_golden("regions.json",
+                std::regex_replace(regions_as_json(report), own, "$1\"0.1.0\"$021"));
+}
+
+}  // namespace
+}  // namespace hwprof::report
