@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "src/observe/proc/maps.h"
+
 namespace hwprof::observe {
 namespace {
 
@@ -82,13 +84,14 @@ TEST(AddressSpace, LivesAsLongAsAThreadOfIt) {
 
 TEST(AddressSpace, IsReadFromProcToo) {
   const auto maps =
-      parse_maps(9,
-                 "7f0000001000-7f0000003000 r-xp 00002000 fd:01 77         /usr/lib/a name.so\n"
-                 "7f0000003000-7f0000004000 rw-p 00000000 00:00 0 \n"
-                 "7f0000005000-7f0000006000 rwxp 00000000 00:00 0 \n"
-                 "7ffff0000000-7ffff0001000 r-xp 00000000 00:00 0          [vdso]\n"
-                 "nonsense\n");
-  ASSERT_EQ(maps.size(), 3U);
+      mapped_code(9,
+                  "7f0000001000-7f0000003000 r-xp 00002000 fd:01 77         /usr/lib/a name.so\n"
+                  "7f0000003000-7f0000004000 rw-p 00000000 00:00 0 \n"
+                  "7f0000005000-7f0000006000 rwxp 00000000 00:00 0 \n"
+                  "7ffff0000000-7ffff0001000 r-xp 00000000 00:00 0          [vdso]\n"
+                  "7f0000007000-7f0000008000 r-xp 00000000 fe:00 79  /tmp/a b\\012c (deleted)\n"
+                  "nonsense\n");
+  ASSERT_EQ(maps.size(), 4U);
   EXPECT_EQ(maps[0].path, "/usr/lib/a name.so");
   EXPECT_EQ(maps[0].start, 0x7f0000001000U);
   EXPECT_EQ(maps[0].length, 0x2000U);
@@ -96,6 +99,9 @@ TEST(AddressSpace, IsReadFromProcToo) {
   EXPECT_EQ(maps[0].file, (FileId{0xfd, 1, 77}));
   EXPECT_EQ(maps[1].path, "//anon");
   EXPECT_EQ(maps[2].path, "[vdso]");
+  EXPECT_FALSE(maps[0].deleted);
+  EXPECT_TRUE(maps[3].deleted);
+  EXPECT_EQ(maps[3].path, "/tmp/a b\nc");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/observe/perf/tracefs.h"
+#include "src/observe/calls/tracefs.h"
 
 namespace hwprof::observe {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
-#include "src/observe/perf/tracefs.h"
+#include "src/observe/calls/tracefs.h"
 
 namespace hwprof::blas {
 namespace {

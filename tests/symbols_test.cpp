@@ -12,7 +12,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "src/observe/elf/jit_map.h"
+#include "src/observe/elf/elf_file.h"
+#include "src/observe/elf/generated_code.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof::observe {
@@ -85,7 +86,7 @@ TEST(Symbols, ComeWithLinesWhereThereIsDebugInformation) {
   ASSERT_TRUE(line);
   EXPECT_THAT(line->file, ::testing::EndsWith("hot_loops_main.cpp"));
   EXPECT_GT(line->line, 30);
-  EXPECT_EQ(code->build_id().size(), 40U);
+  EXPECT_EQ(ElfFile(HOT_LOOPS).build_id().size(), 40U);
 }
 
 TEST(Symbols, RefuseWhatIsNoProgramOfThisMachine) {

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
-#include <fstream>
 #include <optional>
 #include <string>
 
 #include "counters/regions/region_runtime.h"
+#include "src/base/text.h"
 #include "src/measure/statistics.h"
+#include "src/observe/proc/maps.h"
 #include "src/observe/samples/sampling.h"
 
 namespace hwprof {
@@ -23,12 +23,9 @@ enum Mode : std::size_t { kNone, kCounting, kSampling, kTracing };
 
 // Rings of samples, mapped into this process.
 std::uint64_t mapped_ring_bytes() {
-  std::ifstream maps("/proc/self/maps");
   std::uint64_t bytes = 0;
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long begin = 0, end = 0;
-    if (line.find("[perf_event]") == std::string::npos) continue;
-    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) == 2) bytes += end - begin;
+  for (const auto& line : observe::parse_maps(read_text_file("/proc/self/maps").value_or(""))) {
+    if (line.path.ends_with("[perf_event]")) bytes += line.end - line.start;
   }
   return bytes;
 }

@@ -19,7 +19,7 @@
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
 #include "src/blas/evidence/libraries.h"
-#include "src/observe/elf/elf_entries.h"
+#include "src/observe/elf/elf_file.h"
 #include "src/observe/proc/program_file.h"
 
 namespace hwprof::blas {
@@ -115,12 +115,12 @@ class Search {
     if (got >= 2 && head[0] == '#' && head[1] == '!') {
       return add_interpreter(std::string_view(head.data() + 2), depth, first);
     }
-    const auto elf = file.valid() ? observe::read_elf_entries(file.get()) : std::nullopt;
-    if (!elf) return;
+    const observe::ElfFile elf(file.get());
+    if (!elf.valid()) return;
     if (first) {
       struct stat status {};
       found_.program = resolved;
-      found_.interpreter = elf->interpreter;
+      found_.interpreter = elf.interpreter();
       found_.setuid = ::fstat(file.get(), &status) == 0 &&
                       (status.st_mode & (S_ISUID | S_ISGID)) != 0 && status.st_uid != ::geteuid();
     }
@@ -224,11 +224,11 @@ class Search {
   void add_with_needed(const fs::path& path, const std::vector<std::string>& inherited) {
     add_file(path);
     if (!walked_.insert(path).second) return;
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    const auto elf = file.valid() ? observe::read_elf_entries(file.get()) : std::nullopt;
-    if (!elf || !elf->native) return;
+    const observe::ElfFile elf(path.string());
+    if (!elf.is_native()) return;
+    const observe::RunPath run_path = elf.run_path();
     std::vector<std::string> own;
-    for (std::string folder : elf->run_path) {
+    for (std::string folder : run_path.folders) {
       for (const std::string_view origin : {"${ORIGIN}", "$ORIGIN"}) {
         if (const auto place = folder.find(origin); place != std::string::npos) {
           folder.replace(place, origin.size(), path.parent_path().string());
@@ -237,12 +237,12 @@ class Search {
       own.push_back(std::move(folder));
     }
     std::vector<std::string> below = inherited;
-    if (elf->inherited_run_path) below.insert(below.begin(), own.begin(), own.end());
-    std::vector<std::string> folders = elf->inherited_run_path ? below : inherited;
+    if (run_path.inherited) below.insert(below.begin(), own.begin(), own.end());
+    std::vector<std::string> folders = run_path.inherited ? below : inherited;
     const std::string loader_path = environment("LD_LIBRARY_PATH");
     for (const std::string_view folder : split(loader_path, ':')) folders.emplace_back(folder);
-    if (!elf->inherited_run_path) folders.insert(folders.end(), own.begin(), own.end());
-    for (const std::string& name : elf->needed) {
+    if (!run_path.inherited) folders.insert(folders.end(), own.begin(), own.end());
+    for (const std::string& name : elf.needed()) {
       if (const auto library = find_library(name, folders)) add_with_needed(*library, below);
     }
   }

@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "src/observe/calls/call_tally.h"
-#include "src/observe/calls/uprobes.h"
+#include "src/observe/calls/routine_file.h"
 
 namespace hwprof::observe {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "src/observe/perf/tracefs.h"
+#include "src/observe/calls/tracefs.h"
 
 namespace hwprof::observe {
 

@@ -1,12 +1,10 @@
 #include "src/observe/calls/uprobes.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -19,7 +17,7 @@
 
 #include "src/base/text.h"
 #include "src/observe/calls/probe_budget.h"
-#include "src/observe/proc/address_space.h"
+#include "src/observe/proc/maps.h"
 #include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
@@ -70,11 +68,11 @@ std::uint64_t hits(const std::vector<UniqueFd>& events) {
 }
 
 // What a process had mapped before its records began.
-std::vector<CallRecord> mapped_code(pid_t pid) {
+std::vector<CallRecord> mapped_files(pid_t pid) {
   std::vector<CallRecord> records;
   const auto text = read_text_file(fmt::format("/proc/{}/maps", pid));
-  for (Mapped& mapped : parse_maps(pid, text.value_or(""))) {
-    if (!mapped.path.starts_with('/') || mapped.path.starts_with("//")) continue;
+  for (Mapped& mapped : mapped_code(pid, text.value_or(""))) {
+    if (!mapped.path.starts_with('/') || mapped.path.starts_with("//") || mapped.deleted) continue;
     CallRecord record;
     record.kind = CallRecord::Kind::kMap;
     record.pid = record.tid = pid;
@@ -101,18 +99,6 @@ std::string kernel_release() {
 }
 
 }  // namespace
-
-std::optional<RoutineFile> open_routine_file(const std::string& path) {
-  // A path in the place of a device or a pipe must not block us, nor do anything else.
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return std::nullopt;
-  }
-  auto found = read_elf_entries(file.get());
-  if (!found || found->entries.empty()) return std::nullopt;
-  return RoutineFile{path, std::move(file), std::move(found->entries)};
-}
 
 Result<Uprobes> Uprobes::open() {
   auto tracefs = Tracefs::open();
@@ -254,7 +240,7 @@ Result<void> Uprobes::attach(pid_t pid, bool before_exec) {
   }
   allow_descriptors(threads.size() * each + 512);
   if (!before_exec) {
-    for (const CallRecord& record : mapped_code(pid)) {
+    for (const CallRecord& record : mapped_files(pid)) {
       if (auto file = open_routine_file(record.path)) {
         if (auto added = add(*file); !added) return added;
       }

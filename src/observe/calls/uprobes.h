@@ -25,18 +25,10 @@
 #include "src/base/unique_fd.h"
 #include "src/observe/calls/call_records.h"
 #include "src/observe/calls/call_tally.h"
-#include "src/observe/perf/tracefs.h"
+#include "src/observe/calls/routine_file.h"
+#include "src/observe/calls/tracefs.h"
 
 namespace hwprof::observe {
-
-// A file with routines, open since they were read, so that it is this file that gets probed.
-struct RoutineFile {
-  std::string path;
-  UniqueFd file;
-  std::vector<EntryPoint> entries;
-};
-// Absent when the file cannot be opened, is not regular, or holds no routine.
-std::optional<RoutineFile> open_routine_file(const std::string& path);
 
 class Uprobes {
  public:

@@ -4,7 +4,6 @@
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,18 +13,13 @@
 #include <cstring>
 #include <utility>
 
-#include "src/observe/elf/elf_machine.h"
+#include "src/observe/elf/elf_file.h"
 
 namespace hwprof::observe {
 namespace {
 
 // A symbol without a size (hand-written assembly) reaches at most this far.
 constexpr GElf_Word kUnsizedReachBytes = 64U << 10U;
-
-struct Segment {
-  std::uint64_t offset = 0, size = 0, address = 0;
-  [[nodiscard]] bool holds(std::uint64_t at) const { return at >= offset && at - offset < size; }
-};
 
 struct DwflEnd {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
@@ -44,33 +38,20 @@ bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-std::vector<Segment> segments_of(Elf* elf) {
-  std::vector<Segment> segments;
-  std::size_t count = 0;
-  if (elf_getphdrnum(elf, &count) != 0) return segments;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr && header.p_type == PT_LOAD) {
-      segments.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
-    }
-  }
-  return segments;
-}
-
 }  // namespace
 
 struct ElfCode::State {
   UniqueFd file;
   struct stat opened {};
-  std::vector<Segment> segments;
+  std::vector<ElfSegment> segments;
   std::unique_ptr<Dwfl, DwflEnd> dwfl;
   Dwfl_Module* module = nullptr;
   GElf_Addr bias = 0;
 
-  [[nodiscard]] const Segment* segment(std::uint64_t file_offset) const {
-    const auto found = std::find_if(segments.begin(), segments.end(), [&](const Segment& segment) {
-      return segment.holds(file_offset);
-    });
+  [[nodiscard]] const ElfSegment* segment(std::uint64_t file_offset) const {
+    const auto found =
+        std::find_if(segments.begin(), segments.end(),
+                     [&](const ElfSegment& segment) { return segment.holds_offset(file_offset); });
     return found != segments.end() ? &*found : nullptr;
   }
   // Symbols are read when the first is asked for: many files are sampled once.
@@ -89,7 +70,7 @@ struct ElfCode::State {
     return dwfl_module_getelf(module, &bias) != nullptr;
   }
   [[nodiscard]] std::optional<GElf_Addr> address(std::uint64_t file_offset) {
-    const Segment* found = segment(file_offset);
+    const ElfSegment* found = segment(file_offset);
     if (found == nullptr) return std::nullopt;
     if (!tried) usable = load(path);
     tried = true;
@@ -107,22 +88,17 @@ ElfCode& ElfCode::operator=(ElfCode&&) noexcept = default;
 ElfCode::~ElfCode() = default;
 
 Result<ElfCode> ElfCode::open(UniqueFd file, const std::string& path) {
-  elf_version(EV_CURRENT);
   auto state = std::make_unique<State>();
   state->path = path;
   if (!file.valid() || ::fstat(file.get(), &state->opened) != 0) {
     return environment_error(errno, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   }
-  const std::unique_ptr<Elf, ElfEnd> elf(elf_begin(file.get(), ELF_C_READ_MMAP, nullptr));
-  GElf_Ehdr header;
-  if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF ||
-      gelf_getehdr(elf.get(), &header) == nullptr) {
-    return environment_error(0, path + " is no ELF file");
-  }
-  if (header.e_machine != kNativeMachine || gelf_getclass(elf.get()) != ELFCLASS64) {
+  const ElfFile elf(file.get());
+  if (!elf.valid()) return environment_error(0, path + " is no ELF file");
+  if (!elf.is_native()) {
     return environment_error(0, path + " holds code for another kind of CPU");
   }
-  state->segments = segments_of(elf.get());
+  state->segments = elf.segments();
   state->file = std::move(file);
   return ElfCode(std::move(state));
 }
@@ -160,11 +136,11 @@ bool ElfCode::changed() const {
 }
 
 CodeBytes ElfCode::code(std::uint64_t file_offset, std::uint64_t reach) const {
-  const Segment* segment = state_->segment(file_offset);
+  const ElfSegment* segment = state_->segment(file_offset);
   if (segment == nullptr || changed()) return {};
   const std::uint64_t begin =
       std::max(segment->offset, file_offset > reach ? file_offset - reach : 0);
-  const std::uint64_t end = std::min(segment->offset + segment->size, file_offset + reach);
+  const std::uint64_t end = std::min(segment->offset + segment->file_size, file_offset + reach);
   CodeBytes code{begin, std::vector<std::byte>(end - begin)};
   std::size_t got = 0;
   while (got < code.bytes.size()) {
@@ -176,16 +152,6 @@ CodeBytes ElfCode::code(std::uint64_t file_offset, std::uint64_t reach) const {
   }
   code.bytes.resize(got);
   return code;
-}
-
-std::string ElfCode::build_id() {
-  if (state_->segments.empty() || !state_->address(state_->segments.front().offset)) return "";
-  const unsigned char* bits = nullptr;
-  GElf_Addr where = 0;
-  const int length = dwfl_module_build_id(state_->module, &bits, &where);
-  std::string text;
-  for (int i = 0; i < length; ++i) text += fmt::format("{:02x}", bits[i]);
-  return text;
 }
 
 std::string demangle(const std::string& name) {

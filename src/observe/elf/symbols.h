@@ -1,6 +1,6 @@
-// An ELF file that was sampled: names and source lines of its code by elfutils, and the code
-// itself. Everything is asked by file offset, which is what a mapping gives: no load address is
-// needed.
+// An ELF file that was sampled: names and source lines of its code by elfutils (libdwfl), and the
+// code itself. Everything is asked by file offset, which is what a mapping gives: no load address
+// is needed.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,6 @@ class ElfCode {
   // or was written to since it was opened.
   [[nodiscard]] CodeBytes code(std::uint64_t file_offset, std::uint64_t reach) const;
   [[nodiscard]] bool changed() const;
-  [[nodiscard]] std::string build_id();  // hexadecimal, "" without
 
  private:
   struct State;

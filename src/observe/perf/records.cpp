@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace hwprof::observe {
 namespace {
@@ -86,6 +87,7 @@ Mapped read_mapped(Reader& reader) {
   reader.take<std::uint64_t>();  // inode generation
   reader.take<std::uint64_t>();  // protection, flags
   mapped.path = reader.take_text();
+  mapped.deleted = take_deleted_mark(mapped.path);
   return mapped;
 }
 
@@ -127,6 +129,13 @@ void copy_out(std::span<const std::byte> ring, std::uint64_t position, std::span
 }
 
 }  // namespace
+
+bool take_deleted_mark(std::string& path) {
+  constexpr std::string_view kMark = " (deleted)";
+  if (!path.starts_with('/') || !path.ends_with(kMark)) return false;
+  path.resize(path.size() - kMark.size());
+  return true;
+}
 
 std::uint64_t sample_type(bool with_callchain) {
   const std::uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;

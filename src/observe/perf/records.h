@@ -31,6 +31,7 @@ struct Mapped {  // executable memory
   std::uint64_t start = 0, length = 0, offset = 0;
   FileId file;
   std::string path;
+  bool deleted = false;  // the file is no longer there
 };
 struct Forked {  // a thread when both are of one process
   int pid = 0, parent_pid = 0, tid = 0;
@@ -52,6 +53,10 @@ struct Record {
   std::uint64_t time_ns = 0;  // 0 when the record has none
   std::variant<Sample, Mapped, Forked, Named, Exited, Lost, Throttled> body;
 };
+
+// Takes " (deleted)" off, with which the kernel marks the path of a file that is gone, here and in
+// /proc/PID/maps.
+bool take_deleted_mark(std::string& path);
 
 // What parse_record expects: perf_event_attr.sample_type, with sample_id_all.
 std::uint64_t sample_type(bool with_callchain);

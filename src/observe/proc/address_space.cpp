@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "src/base/text.h"
-
 namespace hwprof::observe {
 
 void AddressSpaces::apply(const Mapped& mapped) {
@@ -71,38 +69,6 @@ const Mapping* AddressSpaces::find(int pid, std::uint64_t address) const {
 std::string AddressSpaces::name(int pid) const {
   const auto space = spaces_.find(pid);
   return space != spaces_.end() ? space->second.name : "";
-}
-
-// "7f00-7f10 r-xp 00001000 fd:01 1234   /usr/lib/x.so", the numbers hexadecimal but for the inode.
-std::vector<Mapped> parse_maps(int pid, std::string_view maps) {
-  constexpr std::size_t kPathColumn = 5;
-  std::vector<Mapped> found;
-  for (std::string_view line : split(maps, '\n')) {
-    std::vector<std::string_view> columns;
-    while (columns.size() < kPathColumn) {
-      line = line.substr(std::min(line.find_first_not_of(' '), line.size()));
-      const auto end = std::min(line.find(' '), line.size());
-      if (end == 0) break;
-      columns.push_back(line.substr(0, end));
-      line.remove_prefix(end);
-    }
-    if (columns.size() < kPathColumn || columns[1].find('x') == std::string_view::npos) continue;
-    const auto range = split(columns[0], '-'), device = split(columns[3], ':');
-    if (range.size() != 2 || device.size() != 2) continue;
-    const auto start = parse_unsigned(range[0], 16), end = parse_unsigned(range[1], 16);
-    const auto offset = parse_unsigned(columns[2], 16), inode = parse_unsigned(columns[4]);
-    const auto major = parse_unsigned(device[0], 16), minor = parse_unsigned(device[1], 16);
-    if (!start || !end || !offset || !inode || !major || !minor || *end <= *start) continue;
-    const std::string_view path = trim(line);
-    found.push_back(
-        {pid,
-         *start,
-         *end - *start,
-         *offset,
-         {static_cast<std::uint32_t>(*major), static_cast<std::uint32_t>(*minor), *inode},
-         path.empty() ? "//anon" : std::string(path)});
-  }
-  return found;
 }
 
 }  // namespace hwprof::observe

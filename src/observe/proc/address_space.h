@@ -1,14 +1,12 @@
-// What lies where in the observed processes at each moment, kept up from the kernel's records. Pure
-// but for read_maps(). perf does not tell of munmap: a mapping lives until another lies over it.
+// What lies where in the observed processes at each moment, kept up from the kernel's records.
+// Pure. perf does not tell of munmap: a mapping lives until another lies over it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "src/observe/perf/records.h"
 
@@ -45,8 +43,5 @@ class AddressSpaces {
   std::unordered_map<int, Space> spaces_;
   std::uint64_t generation_ = 0;
 };
-
-// Executable mappings as /proc/PID/maps has them (its text), for a process that ran before.
-std::vector<Mapped> parse_maps(int pid, std::string_view maps);
 
 }  // namespace hwprof::observe

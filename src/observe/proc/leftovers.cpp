@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "src/observe/perf/tracefs.h"
+#include "src/observe/calls/tracefs.h"
 
 namespace hwprof::observe {
 

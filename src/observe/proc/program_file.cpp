@@ -1,6 +1,5 @@
 #include "src/observe/proc/program_file.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
+#include "src/observe/elf/elf_file.h"
 
 namespace hwprof {
 namespace {
@@ -43,26 +43,6 @@ tl::unexpected<Error> refused(const std::string& command, int code) {
       fmt::format("{}: cannot be run: {}", command,
                   code == EISDIR ? "it is a folder" : std::strerror(code)),
       code == EACCES ? fmt::format("chmod +x {}, if it is a program", command) : "");
-}
-
-template <class T>
-bool read_at(int fd, std::uint64_t offset, T& to) {
-  return ::pread(fd, &to, sizeof to, static_cast<off_t>(offset)) == static_cast<ssize_t>(sizeof to);
-}
-
-// Absent: no 64-bit ELF file.
-std::optional<bool> names_a_loader(int fd) {
-  Elf64_Ehdr header{};
-  if (!read_at(fd, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64) {
-    return std::nullopt;
-  }
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    if (!read_at(fd, header.e_phoff + std::uint64_t{i} * header.e_phentsize, segment)) break;
-    if (segment.p_type == PT_INTERP) return true;
-  }
-  return false;
 }
 
 // "/usr/bin/env" of "#! /usr/bin/env python3"; empty: no script.
@@ -123,10 +103,9 @@ ProgramFile inspect_program(const std::string& path) {
       continue;
     }
     program.gains_rights = file_gains_rights(program.path, info);
-    if (const auto loader = names_a_loader(fd.get())) {
-      program.is_elf = true;
-      program.is_static = !*loader;
-    }
+    const observe::ElfFile elf(fd.get());
+    program.is_elf = elf.is_64_bit();
+    program.is_static = program.is_elf && elf.interpreter().empty();
     return program;
   }
   return program;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/observe/elf/images.h"
+#include "src/observe/samples/images.h"
 #include "src/observe/samples/sampling.h"
 
 namespace hwprof::observe {

@@ -21,6 +21,7 @@
 #include "src/base/text.h"
 #include "src/observe/perf/ring.h"
 #include "src/observe/proc/address_space.h"
+#include "src/observe/proc/maps.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/samples/sample_table.h"
 
@@ -189,7 +190,8 @@ void Sampling::State::attach(int pid) {
     for (const int tid : threads_of(process)) {
       if (tid != process) spaces.apply(Forked{process, process, tid});
     }
-    for (const Mapped& mapped : parse_maps(process, read_text_file(folder + "maps").value_or(""))) {
+    for (const Mapped& mapped :
+         mapped_code(process, read_text_file(folder + "maps").value_or(""))) {
       spaces.apply(mapped);
     }
   }

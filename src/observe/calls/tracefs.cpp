@@ -1,4 +1,4 @@
-#include "src/observe/perf/tracefs.h"
+#include "src/observe/calls/tracefs.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
-#include "src/observe/elf/images.h"
+#include "src/observe/samples/images.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -9,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "src/observe/elf/elf_file.h"
 #include "src/observe/samples/sampling.h"
 
 namespace hwprof::observe {
@@ -41,16 +41,6 @@ Match compare(int file, const FileId& id) {
   return status.st_ino == id.inode ? Match::kSame : Match::kOther;
 }
 
-UniqueFd open_regular(const std::string& path) {
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (file.valid() && (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
-    file.reset();
-    errno = EINVAL;
-  }
-  return file;
-}
-
 unsigned user_of(int pid) {
   struct stat status {};
   return ::stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 ? status.st_uid : ::geteuid();
@@ -77,7 +67,7 @@ std::optional<ElfCode> Images::open_file(int pid, const Mapping& mapping) {
       fmt::format("/proc/{}/root{}", pid, mapping.path), mapping.path};
   std::string reason = "it is gone";
   for (const std::string& name : names) {
-    UniqueFd file = open_regular(name);
+    UniqueFd file = open_regular_file(name);
     if (!file.valid()) {
       if (&name == &names[2] && errno != ENOENT) reason = std::strerror(errno);
       continue;

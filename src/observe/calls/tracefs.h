@@ -16,7 +16,7 @@
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
-#include "src/observe/elf/elf_entries.h"
+#include "src/observe/calls/routine_file.h"
 
 namespace hwprof::observe {
 

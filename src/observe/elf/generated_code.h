@@ -1,10 +1,16 @@
-// Code that stands in no file (generated at run time, or in a file that is gone): copied from the
-// living process while samples come in, since nothing is left of it afterwards.
+// Code that stands in no file (generated at run time, or in a file that is gone): its bytes, copied
+// from the living process while samples come in, since nothing is left of it afterwards; and its
+// names, as run-time compilers write them for perf.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "src/base/result.h"
 #include "src/observe/elf/symbols.h"
 
 namespace hwprof::observe {
@@ -33,6 +39,26 @@ class LiveCode {
 
   std::map<std::uint64_t, Window> windows_;  // by address / kWindowBytes
   std::uint64_t bytes_ = 0;
+};
+
+// /tmp/perf-PID.map: "start size name" a line, hexadecimal
+// (tools/perf/Documentation/jit-interface.txt).
+class JitMap {
+ public:
+  static JitMap parse(std::string_view text);
+  // Anyone may put a file into /tmp: only one that the observed user or root owns and that is no
+  // symbolic link is believed. ENOENT where there is none.
+  static Result<JitMap> load(const std::string& path, unsigned observed_user);
+
+  [[nodiscard]] std::string symbol(std::uint64_t address) const;  // "" none
+  [[nodiscard]] bool empty() const { return functions_.empty(); }
+
+ private:
+  struct Function {
+    std::uint64_t size = 0;
+    std::string name;
+  };
+  std::map<std::uint64_t, Function> functions_;  // by start
 };
 
 }  // namespace hwprof::observe

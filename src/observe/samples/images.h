@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "src/observe/elf/jit_map.h"
-#include "src/observe/elf/live_code.h"
+#include "src/observe/elf/generated_code.h"
 #include "src/observe/elf/symbols.h"
 #include "src/observe/proc/address_space.h"
 #include "src/observe/samples/width.h"

@@ -1,0 +1,36 @@
+#include "src/observe/calls/routine_file.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "src/observe/elf/elf_file.h"
+
+namespace hwprof::observe {
+
+std::optional<RoutineFile> open_routine_file(const std::string& path) {
+  RoutineFile found{path, open_regular_file(path), {}};
+  const ElfFile elf(found.file.get());
+  if (!elf.is_native()) return std::nullopt;
+  const std::vector<ElfSegment> segments = elf.segments();
+  std::unordered_set<std::uint64_t> seen;
+  // The dynamic symbols first: theirs is the name to show where one place has several.
+  for (const GElf_Word table : {GElf_Word{SHT_DYNSYM}, GElf_Word{SHT_SYMTAB}}) {
+    elf.each_symbol(table, [&](const ElfSymbol& symbol) {
+      Routine routine;
+      if (!symbol.defined || !symbol.function || !find_routine(symbol.name, routine)) return;
+      const auto holds = [&](const ElfSegment& segment) {
+        return segment.executable && segment.holds_address(symbol.address);
+      };
+      const auto segment = std::find_if(segments.begin(), segments.end(), holds);
+      if (segment == segments.end()) return;
+      const std::uint64_t offset = symbol.address - segment->address + segment->offset;
+      if (!seen.insert(offset).second) return;
+      found.entries.push_back({symbol.name, offset, symbol.size, routine});
+    });
+  }
+  if (found.entries.empty()) return std::nullopt;
+  return found;
+}
+
+}  // namespace hwprof::observe

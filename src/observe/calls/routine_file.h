@@ -1,0 +1,31 @@
+// A file that holds BLAS routines, and where in it each begins.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/unique_fd.h"
+#include "src/observe/calls/blas_routine.h"
+
+namespace hwprof::observe {
+
+struct EntryPoint {
+  std::string symbol;
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t size = 0;    // 0: the symbol does not say
+  Routine routine;
+};
+
+// Open since its symbols were read, so that it is this file that gets probed.
+struct RoutineFile {
+  std::string path;
+  UniqueFd file;
+  std::vector<EntryPoint> entries;  // each place in the file once
+};
+// Absent when the file cannot be opened, is not regular, is not of this machine, or holds no
+// routine.
+std::optional<RoutineFile> open_routine_file(const std::string& path);
+
+}  // namespace hwprof::observe

@@ -1,0 +1,214 @@
+#include "src/observe/elf/elf_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "src/base/text.h"
+
+namespace hwprof::observe {
+namespace {
+
+#if defined(__x86_64__)
+constexpr GElf_Half kNativeMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr GElf_Half kNativeMachine = EM_AARCH64;
+#else
+constexpr GElf_Half kNativeMachine = EM_NONE;
+#endif
+
+// Calls `take` with each program header.
+template <class Take>
+void each_segment(Elf* elf, const Take& take) {
+  std::size_t count = 0;
+  if (elf == nullptr || elf_getphdrnum(elf, &count) != 0) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr) take(header);
+  }
+}
+
+// Calls `take` with each section and its header until that returns true.
+template <class Take>
+void each_section(Elf* elf, const Take& take) {
+  Elf_Scn* section = nullptr;
+  while (elf != nullptr && (section = elf_nextscn(elf, section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) != nullptr && take(section, header)) return;
+  }
+}
+
+int entries_of(const GElf_Shdr& header) {
+  return header.sh_entsize > 0 ? static_cast<int>(header.sh_size / header.sh_entsize) : 0;
+}
+
+}  // namespace
+
+UniqueFd open_regular_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (file.valid() && (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    file.reset();
+    errno = EINVAL;
+  }
+  return file;
+}
+
+ElfFile::ElfFile(const std::string& path) : file_(open_regular_file(path)) { begin(file_.get()); }
+
+ElfFile::ElfFile(int descriptor) { begin(descriptor); }
+
+void ElfFile::begin(int descriptor) {
+  elf_version(EV_CURRENT);
+  if (descriptor >= 0) elf_.reset(elf_begin(descriptor, ELF_C_READ_MMAP, nullptr));
+  GElf_Ehdr header;
+  if (elf_ != nullptr &&
+      (elf_kind(elf_.get()) != ELF_K_ELF || gelf_getehdr(elf_.get(), &header) == nullptr)) {
+    elf_.reset();
+  }
+}
+
+GElf_Half ElfFile::machine() const {
+  GElf_Ehdr header;
+  return elf_ != nullptr && gelf_getehdr(elf_.get(), &header) != nullptr ? header.e_machine
+                                                                         : GElf_Half{EM_NONE};
+}
+
+bool ElfFile::is_64_bit() const {
+  return elf_ != nullptr && gelf_getclass(elf_.get()) == ELFCLASS64;
+}
+
+bool ElfFile::is_native() const { return is_64_bit() && machine() == kNativeMachine; }
+
+std::string ElfFile::interpreter() const {
+  std::string loader;
+  each_segment(elf_.get(), [&](const GElf_Phdr& segment) {
+    if (segment.p_type != PT_INTERP) return;
+    std::size_t size = 0;
+    const char* file = elf_rawfile(elf_.get(), &size);
+    if (file == nullptr || segment.p_offset > size || segment.p_filesz > size - segment.p_offset) {
+      return;
+    }
+    const char* text = file + segment.p_offset;
+    loader.assign(text, ::strnlen(text, segment.p_filesz));
+  });
+  return loader;
+}
+
+std::vector<std::string> ElfFile::dynamic_texts(GElf_Sxword tag) const {
+  std::vector<std::string> texts;
+  each_section(elf_.get(), [&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != SHT_DYNAMIC) return false;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    for (int i = 0; data != nullptr && i < entries_of(header); ++i) {
+      GElf_Dyn entry;
+      if (gelf_getdyn(data, i, &entry) == nullptr || entry.d_tag != tag) continue;
+      const char* text = elf_strptr(elf_.get(), header.sh_link, entry.d_un.d_val);
+      if (text != nullptr) texts.emplace_back(text);
+    }
+    return true;
+  });
+  return texts;
+}
+
+std::string ElfFile::soname() const {
+  const auto names = dynamic_texts(DT_SONAME);
+  return names.empty() ? "" : names.front();
+}
+
+RunPath ElfFile::run_path() const {
+  RunPath path;
+  std::vector<std::string> texts = dynamic_texts(DT_RUNPATH);
+  if (texts.empty()) {
+    texts = dynamic_texts(DT_RPATH);
+    path.inherited = !texts.empty();
+  }
+  for (const std::string& text : texts) {
+    for (const std::string_view folder : split(text, ':')) {
+      if (!folder.empty()) path.folders.emplace_back(folder);
+    }
+  }
+  return path;
+}
+
+std::string ElfFile::build_id() const {
+  std::string text;
+  each_section(elf_.get(), [&](Elf_Scn* section, const GElf_Shdr& header) {
+    Elf_Data* data = header.sh_type == SHT_NOTE ? elf_getdata(section, nullptr) : nullptr;
+    GElf_Nhdr note;
+    std::size_t name_at = 0, id_at = 0, at = 0;
+    while (data != nullptr && (at = gelf_getnote(data, at, &note, &name_at, &id_at)) > 0) {
+      const auto* bytes = static_cast<const unsigned char*>(data->d_buf);
+      if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof ELF_NOTE_GNU ||
+          std::memcmp(bytes + name_at, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) != 0) {
+        continue;
+      }
+      for (std::size_t i = 0; i < note.n_descsz; ++i) {
+        text += fmt::format("{:02x}", bytes[id_at + i]);
+      }
+      return true;
+    }
+    return false;
+  });
+  return text;
+}
+
+std::uint64_t ElfFile::code_bytes() const {
+  std::uint64_t bytes = 0;
+  each_section(elf_.get(), [&](Elf_Scn*, const GElf_Shdr& header) {
+    if ((header.sh_flags & SHF_EXECINSTR) != 0) bytes += header.sh_size;
+    return false;
+  });
+  return bytes;
+}
+
+std::vector<ElfSegment> ElfFile::segments() const {
+  std::vector<ElfSegment> segments;
+  each_segment(elf_.get(), [&](const GElf_Phdr& header) {
+    if (header.p_type != PT_LOAD) return;
+    segments.push_back(
+        {header.p_offset, header.p_vaddr, header.p_filesz, (header.p_flags & PF_X) != 0});
+  });
+  return segments;
+}
+
+void ElfFile::each_symbol(GElf_Word table,
+                          const std::function<void(const ElfSymbol&)>& take) const {
+  each_section(elf_.get(), [&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != table) return false;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    for (int i = 0; data != nullptr && i < entries_of(header); ++i) {
+      GElf_Sym symbol;
+      if (gelf_getsym(data, i, &symbol) == nullptr) continue;
+      const char* name = elf_strptr(elf_.get(), header.sh_link, symbol.st_name);
+      if (name == nullptr || *name == '\0') continue;
+      take({name, symbol.st_value, symbol.st_size, symbol.st_shndx != SHN_UNDEF,
+            GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
+    }
+    return false;
+  });
+}
+
+std::string_view ElfFile::constant_at(std::string_view text) const {
+  std::string_view found;
+  each_section(elf_.get(), [&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != SHT_PROGBITS || (header.sh_flags & SHF_EXECINSTR) != 0 ||
+        (header.sh_flags & SHF_ALLOC) == 0) {
+      return false;
+    }
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return false;
+    const std::string_view bytes(static_cast<const char*>(data->d_buf), data->d_size);
+    const void* at = ::memmem(bytes.data(), bytes.size(), text.data(), text.size());
+    if (at != nullptr) {
+      found = bytes.substr(static_cast<std::size_t>(static_cast<const char*>(at) - bytes.data()));
+    }
+    return !found.empty();
+  });
+  return found;
+}
+
+}  // namespace hwprof::observe
