@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace hwprof::cli {
@@ -63,19 +64,20 @@ std::string text_of(const Words& words) {
 TEST(Options, WithoutWordsTheFirstCommandRunsWithItsDefaults) {
   const auto options = options_of({});
   ASSERT_TRUE(options.has_value()) << options.error().what;
-  EXPECT_THAT(options->command, ElementsAre("hwprof"));
-  EXPECT_TRUE(options->pin.empty());
-  EXPECT_TRUE(options->events.empty());
-  EXPECT_EQ(options->docs, std::nullopt);
-  EXPECT_EQ(options->embed, std::nullopt);
-  EXPECT_EQ(options->padding, Padding::kOwn);
-  EXPECT_TRUE(options->threads.empty());
-  EXPECT_TRUE(options->ladder);
-  EXPECT_EQ(options->time_budget_s, 10);
-  EXPECT_EQ(options->passes, 0U);
-  EXPECT_EQ(options->seed, 0U);
-  EXPECT_EQ(options->format, Format::kText);
-  EXPECT_FALSE(options->quiet);
+  const auto& text_cnn = std::get<TextCnnOptions>(options->workload);
+  EXPECT_THAT(options->measure.command, ElementsAre("hwprof"));
+  EXPECT_TRUE(options->measure.machine.pin.empty());
+  EXPECT_TRUE(options->measure.machine.events.empty());
+  EXPECT_EQ(text_cnn.docs, std::nullopt);
+  EXPECT_EQ(text_cnn.embed, std::nullopt);
+  EXPECT_EQ(text_cnn.padding, Padding::kOwn);
+  EXPECT_TRUE(options->measure.machine.threads.empty());
+  EXPECT_TRUE(options->measure.machine.ladder);
+  EXPECT_EQ(options->measure.budget.seconds, 10);
+  EXPECT_EQ(options->measure.machine.passes, 0U);
+  EXPECT_EQ(options->measure.seed, 0U);
+  EXPECT_EQ(options->measure.output.format, Format::kText);
+  EXPECT_FALSE(options->measure.quiet);
   EXPECT_FALSE(options->require_optimal_blas);
   EXPECT_FALSE(options->require_counters);
 }
@@ -86,15 +88,16 @@ TEST(Options, WorkAsTyped) {
                   "e.txt", "--padding", "batch", "--shape", "filter_sizes=2+4", "--shape", "l=9",
                   "--variant", "simd,reference", "--blas", "libx.so", "--seed", "5"});
   ASSERT_TRUE(options.has_value()) << options.error().what;
-  EXPECT_EQ(options->docs, "d.txt");
-  EXPECT_EQ(options->docs_format, DocsFormat::kLibMultiLabel);
-  EXPECT_EQ(options->embed, "e.txt");
-  EXPECT_EQ(options->padding, Padding::kBatch);
-  EXPECT_THAT(options->shape.filter_sizes, ElementsAre(2U, 4U));
-  EXPECT_EQ(options->shape.l, 9U);
-  EXPECT_THAT(options->variants, ElementsAre("simd", "reference"));
-  EXPECT_EQ(options->blas, "libx.so");
-  EXPECT_EQ(options->seed, 5U);
+  const auto& text_cnn = std::get<TextCnnOptions>(options->workload);
+  EXPECT_EQ(text_cnn.docs, "d.txt");
+  EXPECT_EQ(text_cnn.docs_format, DocsFormat::kLibMultiLabel);
+  EXPECT_EQ(text_cnn.embed, "e.txt");
+  EXPECT_EQ(text_cnn.padding, Padding::kBatch);
+  EXPECT_THAT(text_cnn.shape.filter_sizes, ElementsAre(2U, 4U));
+  EXPECT_EQ(text_cnn.shape.l, 9U);
+  EXPECT_THAT(text_cnn.variants, ElementsAre("simd", "reference"));
+  EXPECT_EQ(options->measure.machine.blas, "libx.so");
+  EXPECT_EQ(options->measure.seed, 5U);
 }
 
 TEST(Options, MeasurementAsTyped) {
@@ -102,31 +105,45 @@ TEST(Options, MeasurementAsTyped) {
       options_of({"--pin", "0,2-3", "--events", "flops,cpu/a=1,b=2/", "--events", "llc-miss",
                   "--threads", "3", "--time-budget=0.5", "--passes", "2", "--no-ladder"});
   ASSERT_TRUE(options.has_value()) << options.error().what;
-  EXPECT_THAT(options->pin, ElementsAre(0U, 2U, 3U));
-  EXPECT_THAT(options->events, ElementsAre("flops", "cpu/a=1,b=2/", "llc-miss"));
-  EXPECT_EQ(options->threads, std::vector<int>{3});
-  EXPECT_EQ(options->time_budget_s, 0.5);
-  EXPECT_EQ(options->passes, 2U);
-  EXPECT_FALSE(options->ladder);
+  EXPECT_THAT(options->measure.machine.pin, ElementsAre(0U, 2U, 3U));
+  EXPECT_THAT(options->measure.machine.events, ElementsAre("flops", "cpu/a=1,b=2/", "llc-miss"));
+  EXPECT_EQ(options->measure.machine.threads, std::vector<int>{3});
+  EXPECT_EQ(options->measure.budget.seconds, 0.5);
+  EXPECT_EQ(options->measure.machine.passes, 2U);
+  EXPECT_FALSE(options->measure.machine.ladder);
 }
 
 TEST(Options, ReportAsTyped) {
   const auto options = options_of(
       {"--format", "markdown", "-o", "out.md", "--require", "optimal-blas,counters", "-v"});
   ASSERT_TRUE(options.has_value()) << options.error().what;
-  EXPECT_EQ(options->format, Format::kMarkdown);
-  EXPECT_EQ(options->output, "out.md");
+  EXPECT_EQ(options->measure.output.format, Format::kMarkdown);
+  EXPECT_EQ(options->measure.output.file, "out.md");
   EXPECT_TRUE(options->require_optimal_blas);
   EXPECT_TRUE(options->require_counters);
-  EXPECT_FALSE(options->quiet);
-  EXPECT_TRUE(options_of({"-q"})->quiet);
-  EXPECT_EQ(options_of({"--output=-"})->output, "");
+  EXPECT_FALSE(options->measure.quiet);
+  EXPECT_TRUE(options_of({"-q"})->measure.quiet);
+  EXPECT_EQ(options_of({"--output=-"})->measure.output.file, "");
   EXPECT_TRUE(options_of({"--require", "counters"})->require_counters);
   EXPECT_FALSE(options_of({"--require", "counters"})->require_optimal_blas);
 }
 
 TEST(Options, CommandLineIsKeptForTheReport) {
-  EXPECT_THAT(options_of({"--pin", "0"})->command, ElementsAre("hwprof", "--pin", "0"));
+  EXPECT_THAT(options_of({"--pin", "0"})->measure.command, ElementsAre("hwprof", "--pin", "0"));
+}
+
+TEST(Options, AWorkloadHasItsOwn) {
+  const auto mlp = options_of({"--workload", "mlp", "--epochs", "3", "--variant", "simd"});
+  ASSERT_TRUE(mlp.has_value()) << mlp.error().what;
+  EXPECT_EQ(std::get<MlpOptions>(mlp->workload).epochs, 3);
+  EXPECT_THAT(std::get<MlpOptions>(mlp->workload).variants, ElementsAre("simd"));
+  const auto file = options_of({"--workload", "./net.json", "--against", "t.csv"});
+  ASSERT_TRUE(file.has_value()) << file.error().what;
+  EXPECT_EQ(std::get<NetworkOptions>(file->workload).network, "./net.json");
+  EXPECT_EQ(std::get<NetworkOptions>(file->workload).against, "t.csv");
+  expect_refused({"--workload", "mlp", "--docs", "d"}, "--docs means nothing to the workload mlp",
+                 "textcnn");
+  expect_refused({"--workload", "mpl"}, "unknown workload 'mpl'", "mlp");
 }
 
 TEST(Options, VerbosityIsThatOfTheLog) {

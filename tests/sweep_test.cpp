@@ -37,10 +37,10 @@ Task task_of(std::uint64_t n, std::uint64_t steps) {
 
 report::Sweep sweep_of(std::uint64_t (*steps)(std::uint64_t n)) {
   SweepOptions options;
-  options.measure.threads = {1};
-  options.measure.ladder = false;
+  options.measure.machine.threads = {1};
+  options.measure.machine.ladder = false;
   options.measure.quiet = true;
-  options.measure.time_budget_s = 3;
+  options.measure.budget.seconds = 3;
   SweepPlan plan{.op = "made-up", .variant = "known"};
   plan.ranges = {{"n", 64, 1024}};
   std::vector<Task> tasks;
@@ -50,7 +50,7 @@ report::Sweep sweep_of(std::uint64_t (*steps)(std::uint64_t n)) {
   }
   Result<ProfileSession> session = ProfileSession::begin(options.measure);
   EXPECT_TRUE(session) << session.error().what;
-  EXPECT_TRUE(session->set_up(options.measure));
+  EXPECT_TRUE(session->set_up());
   const Result<report::Sweep> sweep = measure_sweep(*session, options, plan, tasks);
   EXPECT_TRUE(sweep) << sweep.error().what;
   return *sweep;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +12,19 @@
 
 namespace hwprof::cli {
 
+// Everything that can be typed, whichever workload it is for.
+struct ProfileFlags {
+  std::string workload = "textcnn";
+  std::vector<std::string> given;  // long names of the options that were typed
+  std::vector<std::string> variants;
+  MeasureOptions measure;
+  TextCnnOptions text_cnn;
+  NetworkOptions network;
+  MlpOptions mlp;
+  bool require_optimal_blas = false, require_counters = false;
+};
+
 // `names` as the table has them ("-o,--output"); in its order.
-std::vector<ValueOption<ProfileOptions>> profile_rows(std::span<const std::string_view> names);
+std::vector<ValueOption<ProfileFlags>> profile_rows(std::span<const std::string_view> names);
 
 }  // namespace hwprof::cli

@@ -1,94 +1,88 @@
 #include "src/commands/profile.h"
 
-#include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <string_view>
-#include <vector>
+#include <set>
+#include <string>
+#include <variant>
 
-#include "src/base/suggest.h"
-#include "src/commands/profile_workloads.h"
+#include "src/commands/interrupt.h"
+#include "src/commands/profile_record.h"
+#include "src/commands/profile_regions.h"
+#include "src/report/render/output.h"
+#include "src/report/render/writers.h"
 
 namespace hwprof {
 namespace {
 
-struct NamedWorkload {
-  std::string_view name;
-  Result<int> (*run)(const ProfileOptions& options);
-};
-
-// Stands for any file of layers.
-constexpr std::string_view kLayerFile = "FILE.json";
-
-// The first is the default.
-constexpr NamedWorkload kWorkloads[] = {
-    {"textcnn", profile_text_cnn},
-    {"resnet20", profile_layers},
-    {"mlp", profile_mlp},
-    {kLayerFile, profile_layers},
-};
-
-// Options that mean something to these workloads only.
-struct OwnOption {
-  std::string_view option;
-  std::vector<std::string_view> workloads;
-};
-
-const std::vector<OwnOption>& own_options() {
-  static const std::vector<OwnOption> options = {
-      {"--docs", {"textcnn"}},
-      {"--docs-format", {"textcnn"}},
-      {"--embed", {"textcnn"}},
-      {"--padding", {"textcnn"}},
-      {"--shape", {"textcnn"}},
-      {"--loops", {"textcnn"}},
-      {"--against", {"resnet20", kLayerFile}},
-      {"--images", {"mlp"}},
-      {"--labels", {"mlp"}},
-      {"--test-images", {"mlp"}},
-      {"--test-labels", {"mlp"}},
-      {"--epochs", {"mlp"}},
-      {"--batch", {"mlp"}},
-  };
-  return options;
+bool some_row_measured(const report::Profile& record) {
+  return std::any_of(record.rows.begin(), record.rows.end(),
+                     [](const report::Row& row) { return row.time_ns.has_value(); });
 }
 
-// No name of a workload has a dot or a slash; "-" is standard input, as everywhere.
-bool is_layer_file(const std::string& workload) {
-  return workload == "-" || workload.find_first_of("./") != std::string::npos;
+Result<void> write_report(const report::Profile& record, const Output& output) {
+  std::string bytes;
+  switch (output.format) {
+    case Format::kText:
+      bytes = report::profile_text(
+          record, output.file.empty() ? report::stdout_style() : report::TextStyle());
+      break;
+    case Format::kJson:
+      bytes = report::profile_json(record);
+      break;
+    case Format::kCsv:
+      bytes = report::profile_csv(record);
+      break;
+    case Format::kMarkdown:
+      bytes = report::profile_markdown(record);
+      break;
+  }
+  return output.file.empty() ? report::write_stdout(bytes) : report::write_file(output.file, bytes);
 }
 
-Result<void> check_own_options(const ProfileOptions& options, std::string_view workload) {
-  for (const OwnOption& own : own_options()) {
-    const bool given =
-        std::find(options.given.begin(), options.given.end(), own.option) != options.given.end();
-    const bool meant =
-        std::find(own.workloads.begin(), own.workloads.end(), workload) != own.workloads.end();
-    if (!given || meant) continue;
-    return usage_error(fmt::format("{} means nothing to the workload {}", own.option, workload),
-                       fmt::format("it is for {}", fmt::join(own.workloads, ", ")));
+int exit_code(const report::Profile& record, const ProfileOptions& options) {
+  if (record.partial) return interrupt_exit_code();
+  if (!some_row_measured(record)) return 3;
+  bool refused = false;
+  if (options.require_optimal_blas && record.blas.verdict != "optimal") {
+    spdlog::error("--require optimal-blas: the verdict is {}", record.blas.verdict);
+    refused = true;
   }
-  if (options.threads.size() > 1 && workload != kWorkloads[0].name) {
-    return usage_error(fmt::format("--threads takes one number for the workload {}", workload),
-                       fmt::format("side by side is for {}", kWorkloads[0].name));
+  if (options.require_counters) {
+    std::set<std::string> named;  // an event that no row counted is said once
+    for (const report::Row& row : record.rows) {
+      for (const EventCount& count : row.counters) {
+        if (count.value || !row.time_ns || !named.insert(count.name).second) continue;
+        spdlog::error("--require counters: {} is {} in {} {}: {}", count.name,
+                      to_string(count.status), row.op, row.variant, count.reason);
+        refused = true;
+      }
+    }
   }
-  return {};
+  return refused ? 1 : 0;
 }
 
 }  // namespace
 
 Result<int> run_profile(const ProfileOptions& options) {
-  std::vector<std::string_view> names;
-  for (const NamedWorkload& workload : kWorkloads) {
-    names.push_back(workload.name);
-    const bool file = workload.name == kLayerFile && is_layer_file(options.workload);
-    if (workload.name != options.workload && !file) continue;
-    if (auto fits = check_own_options(options, workload.name); !fits) return error_of(fits);
-    return workload.run(options);
+  Result<ProfileSession> session = ProfileSession::begin(options.measure);
+  if (!session) return error_of(session);
+  auto ready = check_region_options(options.measure, session->events);
+  if (!ready) return error_of(ready);
+  auto profiled = std::visit([&](const auto& own) { return profile_workload(*session, own); },
+                             options.workload);
+  if (!profiled) return error_of(profiled);
+  report::Profile& record = session->record;
+  add_warnings(record, options.measure.budget);
+  if (record.complexity.text.empty()) {
+    record.complexity.text =
+        "not judged of this workload; hwprof sweep judges an operation over its sizes";
   }
-  const std::string near = did_you_mean(nearest(options.workload, std::span(names)));
-  return usage_error(fmt::format("unknown workload '{}'", options.workload),
-                     near.empty() ? fmt::format("known: {}", fmt::join(names, ", ")) : near);
+  record.elapsed_s = session->seconds();
+  session->progress->clear();
+  if (auto done = write_report(record, options.measure.output); !done) return error_of(done);
+  return exit_code(record, options);
 }
 
 }  // namespace hwprof

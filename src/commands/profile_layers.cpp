@@ -8,12 +8,12 @@
 
 #include "src/base/suggest.h"
 #include "src/commands/interrupt.h"
-#include "src/commands/layers_record.h"
+#include "src/commands/profile.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/profile_regions.h"
-#include "src/commands/profile_workloads.h"
 #include "src/measure/layer_counts.h"
 #include "src/measure/layer_times.h"
+#include "src/measure/statistics.h"
 #include "src/workloads/networks/layer_json.h"
 #include "src/workloads/networks/layer_net.h"
 #include "src/workloads/networks/layer_table.h"
@@ -25,7 +25,7 @@ namespace {
 // Shares of the time that is left after the set-up: the inference whole, layer by layer, counted.
 constexpr double kWholeShare = 0.3, kLayerShare = 0.7;
 
-Result<std::vector<const NetForm*>> forms_of(const ProfileOptions& options) {
+Result<std::vector<const NetForm*>> forms_of(const NetworkOptions& options) {
   std::vector<std::string_view> names;
   std::vector<const NetForm*> forms;
   for (const NetForm& form : net_forms()) {
@@ -44,12 +44,12 @@ Result<std::vector<const NetForm*>> forms_of(const ProfileOptions& options) {
   return forms;
 }
 
-Result<Network> network_of(const ProfileOptions& options) {
-  return options.workload == "resnet20" ? resolve(resnet20(), options.seed)
-                                        : read_network(options.workload, options.seed);
+Result<Network> network_of(const NetworkOptions& options, std::uint64_t seed) {
+  return options.network == "resnet20" ? resolve(resnet20(), seed)
+                                       : read_network(options.network, seed);
 }
 
-Result<std::vector<double>> against_of(const ProfileOptions& options, const Network& network,
+Result<std::vector<double>> against_of(const NetworkOptions& options, const Network& network,
                                        const NetForm& first) {
   if (options.against.empty()) return std::vector<double>();
   if (first.fused) {
@@ -115,9 +115,118 @@ std::vector<std::optional<double>> layer_errors(const LayerNet& net) {
   return errors;
 }
 
+// The type of that name, added where it is new.
+template <class Row>
+Row& named(std::vector<Row>& rows, const std::string& name) {
+  auto at =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+  if (at == rows.end()) {
+    at = rows.insert(rows.end(), Row());
+    at->name = name;
+  }
+  return *at;
+}
+
+std::vector<report::LayerType> added_up(const std::vector<report::LayerRow>& layers) {
+  std::vector<report::LayerType> types;
+  for (const report::LayerRow& layer : layers) {
+    if (!layer.row.time_ns) continue;
+    report::LayerType& type = named(types, layer.name);
+    type.elapsed_ns += layer.row.time_ns->median;
+    type.share += layer.share.value_or(0);
+    ++type.occurrence;
+  }
+  std::stable_sort(types.begin(), types.end(),
+                   [](const auto& a, const auto& b) { return a.elapsed_ns > b.elapsed_ns; });
+  return types;
+}
+
+void set_ratio(report::AgainstRow& row) {
+  if (row.ours_ns && *row.ours_ns > 0) row.ratio = row.theirs_ns / *row.ours_ns;
+}
+
+// What was measured of one form of a network, layer by layer.
+struct MeasuredForm {
+  const LayerNet& net;
+  const LayerTimes* times = nullptr;  // null: it could not run
+  std::vector<std::optional<double>> errors;
+  std::vector<std::vector<EventCount>> counters;
+};
+
+report::LayerForm make_layer_form(const MeasuredForm& measured, const Ceilings& ceilings,
+                                  int threads, const Limits& limits) {
+  const LayerNet& net = measured.net;
+  const LayerTimes* times = measured.times;
+  report::LayerForm form;
+  form.name = net.form().name;
+  form.meaning = net.form().meaning;
+  const bool timed = times != nullptr && !times->whole_ns.empty();
+  if (timed) {
+    form.whole_ns = summarise(times->whole_ns);
+    form.inferences = times->whole_ns.size();
+    form.sum_ns = median(times->sum_ns);
+    form.sum_to_whole = form.sum_ns / form.whole_ns->median;
+  } else {
+    form.reason = net.reason().empty() ? "interrupted before it was measured" : net.reason();
+  }
+  double medians_ns = 0;
+  for (std::size_t i = 0; timed && i < net.layers().size(); ++i) {
+    medians_ns += median(times->layers[i].call_ns);
+  }
+  const double mean_ns = medians_ns / static_cast<double>(net.layers().size());
+  for (std::size_t i = 0; i < net.layers().size(); ++i) {
+    const NetworkLayer& layer = net.network().layers[i];
+    report::LayerRow& row = form.layers.emplace_back();
+    row.index = i;
+    row.name = layer.kind->type_name;
+    row.label = layer.name;
+    row.output = layer.output;
+    const auto error = i < measured.errors.size() ? measured.errors[i] : std::nullopt;
+    row.row = make_row(
+        net.layers()[i].task(), timed ? &times->layers[i] : nullptr, error,
+        error ? layer.output.front() : 0, ceilings, threads,
+        i < measured.counters.size() ? measured.counters[i] : std::vector<EventCount>(), limits);
+    if (!timed) {
+      row.row.reason = form.reason;
+      continue;
+    }
+    row.share = row.row.time_ns->median / medians_ns;
+    row.far_above = row.row.time_ns->median > report::kFarAbove * mean_ns;
+  }
+  form.types = added_up(form.layers);
+  return form;
+}
+
+// `seconds`: of each layer of `form`.
+report::Against make_against(const std::string& file, const report::LayerForm& form,
+                             const std::vector<double>& seconds) {
+  report::Against against{.file = file, .form = form.name, .layers = {}, .types = {}, .total = {}};
+  against.total.name = "total";
+  for (std::size_t i = 0; i < form.layers.size(); ++i) {
+    const report::LayerRow& layer = form.layers[i];
+    report::AgainstRow row{.name = layer.name,
+                           .label = layer.label,
+                           .theirs_ns = seconds[i] * 1e9,
+                           .ours_ns = {},
+                           .ratio = {}};
+    if (layer.row.time_ns) row.ours_ns = layer.row.time_ns->median;
+    set_ratio(row);
+    for (report::AgainstRow* sum : {&named(against.types, layer.name), &against.total}) {
+      sum->theirs_ns += row.theirs_ns;
+      if (row.ours_ns) sum->ours_ns = sum->ours_ns.value_or(0) + *row.ours_ns;
+    }
+    against.layers.push_back(std::move(row));
+  }
+  for (report::AgainstRow& row : against.types) set_ratio(row);
+  set_ratio(against.total);
+  std::stable_sort(against.types.begin(), against.types.end(),
+                   [](const auto& a, const auto& b) { return a.theirs_ns > b.theirs_ns; });
+  return against;
+}
+
 // Times and counts of each layer of those that can run: the record's `layers`.
-Result<void> measure_layers(ProfileSession& session, const ProfileOptions& options,
-                            const std::vector<LayerNet>& nets) {
+Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>& nets) {
+  const MeasureOptions& options = session.options;
   report::Profile& record = session.record;
   std::vector<LayeredWork> work;
   for (const LayerNet& net : nets) {
@@ -125,10 +234,10 @@ Result<void> measure_layers(ProfileSession& session, const ProfileOptions& optio
   }
   const LayerTimesResult times = time_layers(
       work, session.peak_team(),
-      {.budget_s = session.seconds_left() * kLayerShare, .repeat = options.repeat}, interrupted(),
-      [&](double share) { session.progress->show("layer by layer", share); });
+      {.budget_s = session.seconds_left() * kLayerShare, .repeat = options.budget.repeat},
+      interrupted(), [&](double share) { session.progress->show("layer by layer", share); });
   Result<Counting> counting = Counting::open(record.machine, session.cpus.front(), session.events,
-                                             {.max_passes = options.passes});
+                                             {.max_passes = options.machine.passes});
   if (!counting) return error_of(counting);
   session.progress->show("counting each layer", 0.9);
   const LayerCounts counts =
@@ -157,30 +266,29 @@ Result<void> measure_layers(ProfileSession& session, const ProfileOptions& optio
 
 }  // namespace
 
-Result<int> profile_layers(const ProfileOptions& options) {
+Result<void> profile_workload(ProfileSession& session, const NetworkOptions& options) {
   // 1. What the user can get wrong, before anything takes time.
   const Result<std::vector<const NetForm*>> forms = forms_of(options);
   if (!forms) return error_of(forms);
-  const Result<Network> network = network_of(options);
+  const std::uint64_t seed = session.options.seed;
+  const Result<Network> network = network_of(options, seed);
   if (!network) return error_of(network);
   const Result<std::vector<double>> seconds = against_of(options, *network, *forms->front());
   if (!seconds) return error_of(seconds);
   if (auto fits = check_memory_of(*network, *forms); !fits) return error_of(fits);
-  Result<ProfileSession> session = ProfileSession::begin(options);
-  if (!session) return error_of(session);
-  report::Profile& record = session->record;
+  report::Profile& record = session.record;
   record.workload = describe(*network);
 
   // 2. BLAS, threads, ceilings, verdict.
-  if (auto done = session->set_up(options); !done) return error_of(done);
+  if (auto done = session.set_up(); !done) return error_of(done);
 
   // 3. The network in each form, with the same weights.
-  const Result<FloatBuffer> input = network_input(*network, options.seed);
+  const Result<FloatBuffer> input = network_input(*network, seed);
   if (!input) return error_of(input);
   std::vector<LayerNet> nets;
   for (const NetForm* form : *forms) {
-    Result<LayerNet> net = LayerNet::create(*network, *form, input->span(), session->library(),
-                                            session->blas.reason, session->team());
+    Result<LayerNet> net = LayerNet::create(*network, *form, input->span(), session.library(),
+                                            session.blas.reason, session.team());
     if (!net) return error_of(net);
     nets.push_back(std::move(*net));
   }
@@ -190,15 +298,16 @@ Result<int> profile_layers(const ProfileOptions& options) {
   std::vector<double> expected;
   const Cost cost = nets.front().cost();
   if (cost.flops <= kCheckFlops && cost.bytes <= kCheckBytes) {
-    Result<std::vector<double>> made = expected_output(*network, input->span(), session->team());
+    Result<std::vector<double>> made = expected_output(*network, input->span(), session.team());
     if (!made) return error_of(made);
     expected = std::move(*made);
   }
   std::vector<Task> tasks;
   for (const LayerNet& net : nets) tasks.push_back(whole_of(net, expected));
-  ProfileOptions whole = options;  // --repeat is for the inferences layer by layer
-  whole.repeat.reset();
-  if (auto done = session->measure(whole, tasks, network->input.front(), kWholeShare); !done) {
+  // --repeat is for the inferences layer by layer.
+  if (auto done = session.measure(
+          tasks, {.checked_documents = network->input.front(), .budget_share = kWholeShare});
+      !done) {
     return error_of(done);
   }
 
@@ -208,7 +317,7 @@ Result<int> profile_layers(const ProfileOptions& options) {
   }
 
   // 5. Layer by layer.
-  if (auto done = measure_layers(*session, options, nets); !done) return error_of(done);
+  if (auto done = measure_layers(session, nets); !done) return error_of(done);
   if (!options.against.empty()) {
     record.layers->against = make_against(options.against, record.layers->forms.front(), *seconds);
   }
@@ -219,16 +328,14 @@ Result<int> profile_layers(const ProfileOptions& options) {
     for (const Operation& layer : net.layers()) layers.push_back(&layer.task());
     const RegionTasks inference("inference", layers);
     const std::string what = fmt::format("inferences, {}", net.form().name);
-    if (auto done = profile_regions(*session, options, inference.passes(what)); !done)
-      return error_of(done);
+    if (auto done = profile_regions(session, inference.passes(what)); !done) return error_of(done);
   }
-  add_warnings(record, options);
   if (expected.empty()) {
     record.warnings.push_back({"whole-unchecked",
                                "the result as a whole was not compared with double precision, "
                                "which would take too long; each layer was, on what it reads"});
   }
-  return session->finish(options);
+  return {};
 }
 
 }  // namespace hwprof

@@ -109,7 +109,7 @@ void add_repetition(report::Row& row, std::uint64_t loops) {
   }
 }
 
-void add_warnings(report::Profile& record, const ProfileOptions& options) {
+void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   const auto warn = [&record](std::string code, std::string text) {
     record.warnings.push_back({std::move(code), std::move(text)});
   };
@@ -120,14 +120,6 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
                      "--threads {} or pin more CPUs",
                      std::max(record.threads, record.blas.threads.value_or(1)), cpus,
                      cpus == 1 ? "" : "s", cpus));
-  }
-  if (record.workload.short_documents > 0) {
-    warn("short-documents",
-         fmt::format("{} of {} documents are shorter than the filter and were padded with zeros "
-                     "to {} words",
-                     record.workload.short_documents, record.workload.documents_used,
-                     *std::max_element(options.shape.filter_sizes.begin(),
-                                       options.shape.filter_sizes.end())));
   }
   if (record.pin.migrations > 0) {
     warn("migrated", fmt::format("{} measured slices ended on another CPU than they began; pin "
@@ -169,9 +161,8 @@ void add_warnings(report::Profile& record, const ProfileOptions& options) {
          fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
                      "is noisy or {}",
                      wide, record.rows.size(), 100 * RunnerOptions{}.target_half_width,
-                     options.repeat
-                         ? fmt::format("--repeat {} is too few", *options.repeat)
-                         : fmt::format("--time-budget {} s is short", options.time_budget_s)));
+                     budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
+                                   : fmt::format("--time-budget {} s is short", budget.seconds)));
   }
 }
 

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "counters/perf/counting.h"
-#include "src/commands/profile_options.h"
+#include "src/commands/measure_options.h"
 #include "src/measure/bandwidth.h"
 #include "src/measure/roofline.h"
 #include "src/measure/runner.h"
 #include "src/model/record.h"
-#include "src/workloads/networks/text_cnn.h"
+#include "src/workloads/task.h"
 
 namespace hwprof {
 
@@ -26,7 +26,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
 void add_repetition(report::Row& row, std::uint64_t loops);
 
 // What the reader must know before trusting the rows.
-void add_warnings(report::Profile& record, const ProfileOptions& options);
+void add_warnings(report::Profile& record, const BudgetOptions& budget);
 
 // Levels with their measured bandwidth; those that could not be measured are left out.
 std::vector<LevelBandwidth> measured_levels(std::vector<LevelBandwidth> levels,

@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "counters/regions/region.h"
 #include "counters/regions/region_report.h"
+#include "counters/regions/region_runtime.h"
+#include "src/base/text.h"
 #include "src/commands/interrupt.h"
-#include "src/commands/profile_overhead.h"
 #include "src/measure/regions_view.h"
+#include "src/measure/statistics.h"
+#include "src/observe/proc/maps.h"
+#include "src/observe/samples/sampling.h"
 #include "src/report/documents/regions.h"
 #include "src/report/render/output.h"
 
@@ -59,16 +65,38 @@ report::Region to_row(const RegionRow& row, const std::vector<EventCount>& event
   return region;
 }
 
+constexpr int kRounds = 15;
+constexpr double kTurnSeconds = 0.010;
+constexpr std::size_t kModes = 4;  // none, counting, sampling, tracing
+constexpr const char* kModeNames[kModes] = {"none", "counting", "sampling", "tracing"};
+enum Mode : std::size_t { kNone, kCounting, kSampling, kTracing };
+
+// Rings of samples, mapped into this process.
+std::uint64_t mapped_ring_bytes() {
+  std::uint64_t bytes = 0;
+  for (const auto& line : observe::parse_maps(read_text_file("/proc/self/maps").value_or(""))) {
+    if (line.path.ends_with("[perf_event]")) bytes += line.end - line.start;
+  }
+  return bytes;
+}
+
+double seconds_of(const std::function<void()>& work, int passes) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < passes; ++i) work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 }  // namespace
 
-Result<void> check_region_options(const ProfileOptions& options,
+Result<void> check_region_options(const MeasureOptions& options,
                                   std::span<const std::string> events) {
-  if (auto done = check_region_view(options.region_view, events); !done) return done;
-  for (const std::string& path : {options.trace, options.regions_csv}) {
+  if (auto done = check_region_view(options.regions.view, events); !done) return done;
+  for (const std::string& path : {options.regions.trace, options.regions.csv}) {
     if (path.empty()) continue;
     if (auto done = report::check_writable(path); !done) return done;
   }
-  const std::string &trace = options.trace, &csv = options.regions_csv, &report = options.output.file;
+  const std::string &trace = options.regions.trace, &csv = options.regions.csv,
+                    &report = options.output.file;
   if ((!trace.empty() && (trace == csv || trace == report)) || (!csv.empty() && csv == report)) {
     return usage_error(fmt::format("two of --output, --trace and --regions name the file {}",
                                    trace == csv || trace == report ? trace : csv),
@@ -77,7 +105,7 @@ Result<void> check_region_options(const ProfileOptions& options,
   return {};
 }
 
-Result<void> start_regions(const ProfileOptions& options, std::span<const std::string> events) {
+Result<void> start_regions(const RegionOptions& options, std::span<const std::string> events) {
   RegionRuntime& runtime = RegionRuntime::instance();
   if (!options.trace.empty() || options.overhead) {
     // Without a path: it is written with the report, not at the end of the process.
@@ -86,7 +114,7 @@ Result<void> start_regions(const ProfileOptions& options, std::span<const std::s
   return runtime.start(fmt::format("{}", fmt::join(events, ",")));
 }
 
-Result<report::Regions> collect_regions(const ProfileOptions& options, const std::string& work) {
+Result<report::Regions> collect_regions(const RegionOptions& options, const std::string& work) {
   RegionRuntime& runtime = RegionRuntime::instance();
   const RegionReport report = make_region_report(runtime.setup(), runtime.totals());
   report::Regions regions;
@@ -94,22 +122,22 @@ Result<report::Regions> collect_regions(const ProfileOptions& options, const std
   regions.memory_reason = report.memory_reason;
   regions.notes = report.notes;
   for (const RegionRow& row : report.rows) regions.rows.push_back(to_row(row, report.events));
-  regions = view_regions(std::move(regions), options.region_view);
+  regions = view_regions(std::move(regions), options.view);
   if (!options.trace.empty()) {
     const TraceText trace = runtime.trace_text().value_or(TraceText());
     if (auto done = report::write_file(options.trace, trace.json); !done) return error_of(done);
     regions.trace = {.path = options.trace, .calls = trace.calls, .dropped = trace.dropped};
   }
-  if (!options.regions_csv.empty()) {
-    auto done = report::write_file(options.regions_csv, report::regions_csv(regions));
+  if (!options.csv.empty()) {
+    auto done = report::write_file(options.csv, report::regions_csv(regions));
     if (!done) return error_of(done);
   }
   return regions;
 }
 
-Result<void> profile_regions(ProfileSession& session, const ProfileOptions& options,
-                             const RegionPasses& work) {
+Result<void> profile_regions(ProfileSession& session, const RegionPasses& work) {
   if (interrupted()) return {};
+  const RegionOptions& options = session.options.regions;
   session.progress->show("regions", 0.95);
   if (auto done = start_regions(options, session.events); !done) return done;
   if (work.plain) work.plain();  // caches as the passes leave them
@@ -152,6 +180,64 @@ void RegionTasks::run_in_regions() const {
 
 void RegionTasks::run_plain() const {
   for (const Named& named : tasks_) named.task->run();
+}
+
+std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
+                                                  const std::atomic<bool>& stop) {
+  RegionRuntime& runtime = RegionRuntime::instance();
+  std::vector<report::OverheadRow> rows(kModes);
+  std::vector<double> pass_ns[kModes], ratios[kModes];
+  int passes = 1;
+  while (seconds_of(work.plain, passes) < kTurnSeconds) passes *= 2;
+
+  // Seconds of a turn; sampling begins and ends outside of them.
+  const auto turn = [&](Mode mode) -> std::optional<double> {
+    runtime.pause_trace(mode != kTracing);
+    if (mode != kSampling) return seconds_of(mode == kNone ? work.plain : work.pass, passes);
+    auto sampling = observe::Sampling::open(::getpid(), false, {});
+    if (!sampling) {
+      rows[kSampling].reason = sampling.error().what;
+      return std::nullopt;
+    }
+    rows[kSampling].memory_bytes = mapped_ring_bytes();
+    const double seconds = seconds_of(work.plain, passes);
+    sampling->drain();
+    return seconds;
+  };
+  for (int round = 0; round < kRounds && !stop; ++round) {
+    std::optional<double> seconds[kModes];
+    for (std::size_t i = 0; i < kModes; ++i) {
+      // Nobody is always first, nor always behind the same one.
+      const auto mode = static_cast<Mode>((i + static_cast<std::size_t>(round)) % kModes);
+      seconds[mode] = turn(mode);
+    }
+    for (std::size_t mode = 0; mode < kModes; ++mode) {
+      if (!seconds[mode]) continue;
+      pass_ns[mode].push_back(*seconds[mode] / passes * 1e9);
+      ratios[mode].push_back(*seconds[mode] / *seconds[kNone]);
+    }
+  }
+  runtime.pause_trace(false);
+
+  const RegionRuntime::Bytes bytes = runtime.bytes_of_caller();
+  rows[kNone].memory_bytes = 0;
+  rows[kCounting].memory_bytes = bytes.regions;
+  rows[kTracing].memory_bytes = bytes.regions + bytes.trace;
+  for (std::size_t mode = 0; mode < kModes; ++mode) {
+    report::OverheadRow& row = rows[mode];
+    row.mode = kModeNames[mode];
+    if (pass_ns[mode].empty()) {
+      if (row.reason.empty()) row.reason = "interrupted";
+      continue;
+    }
+    row.pass_ns = median(pass_ns[mode]);
+    row.ratio = median(ratios[mode]);
+    if (mode == kNone) continue;  // 1 by definition
+    const Interval interval = bootstrap_median(ratios[mode]);
+    row.ratio_low = interval.low;
+    row.ratio_high = interval.high;
+  }
+  return rows;
 }
 
 }  // namespace hwprof

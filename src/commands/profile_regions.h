@@ -2,27 +2,28 @@
 // the trace and what watching costs. The speeds of the report are measured without them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "src/base/result.h"
-#include "src/commands/profile_options.h"
+#include "src/commands/measure_options.h"
 #include "src/commands/profile_session.h"
 #include "src/workloads/task.h"
 
 namespace hwprof {
 
 // Fault::kUsage for a column that there is not, or a file that cannot be written.
-Result<void> check_region_options(const ProfileOptions& options,
+Result<void> check_region_options(const MeasureOptions& options,
                                   std::span<const std::string> events);
 
 // Chooses events and trace: before the first region of the process.
-Result<void> start_regions(const ProfileOptions& options, std::span<const std::string> events);
+Result<void> start_regions(const RegionOptions& options, std::span<const std::string> events);
 // What was recorded up to now, as the options want to see it; writes --trace and --regions. `work`:
 // what was done, in words.
-Result<report::Regions> collect_regions(const ProfileOptions& options, const std::string& work);
+Result<report::Regions> collect_regions(const RegionOptions& options, const std::string& work);
 
 struct RegionPasses {
   std::string what;             // "forward passes, variant simd"
@@ -31,8 +32,12 @@ struct RegionPasses {
 };
 
 // All of it: starts, runs `pass` for a while, collects into the record, measures the overhead.
-Result<void> profile_regions(ProfileSession& session, const ProfileOptions& options,
-                             const RegionPasses& work);
+Result<void> profile_regions(ProfileSession& session, const RegionPasses& work);
+
+// What watching costs: the same work unwatched, counted in regions, sampled and traced,
+// interleaved. After start_regions() with a trace, by the thread that ran `work.pass` before.
+std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
+                                                  const std::atomic<bool>& stop);
 
 // Tasks, each in a region of its own inside `around`, with its work declared and its shape
 // described. What regions are called is made beforehand: no string is allocated inside of them.

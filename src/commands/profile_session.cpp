@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <set>
 
 #include "counters/perf/counting.h"
 #include "kernels/simd/simd.h"
@@ -16,7 +15,6 @@
 #include "src/commands/profile_regions.h"
 #include "src/measure/runner.h"
 #include "src/report/render/output.h"
-#include "src/report/render/writers.h"
 
 namespace hwprof {
 namespace {
@@ -26,85 +24,38 @@ constexpr const char* kDefaultEvents[] = {
 
 constexpr double kLadderSeconds = 2;
 
-bool some_row_measured(const report::Profile& record) {
-  return std::any_of(record.rows.begin(), record.rows.end(),
-                     [](const report::Row& row) { return row.time_ns.has_value(); });
-}
-
-Result<void> write_report(const report::Profile& record, const ProfileOptions& options) {
-  std::string bytes;
-  switch (options.output.format) {
-    case Format::kText:
-      bytes = report::profile_text(
-          record, options.output.file.empty() ? report::stdout_style() : report::TextStyle());
-      break;
-    case Format::kJson:
-      bytes = report::profile_json(record);
-      break;
-    case Format::kCsv:
-      bytes = report::profile_csv(record);
-      break;
-    case Format::kMarkdown:
-      bytes = report::profile_markdown(record);
-      break;
-  }
-  return options.output.file.empty() ? report::write_stdout(bytes)
-                                     : report::write_file(options.output.file, bytes);
-}
-
-int exit_code(const report::Profile& record, const ProfileOptions& options) {
-  if (record.partial) return interrupt_exit_code();
-  if (!some_row_measured(record)) return 3;
-  bool refused = false;
-  if (options.require_optimal_blas && record.blas.verdict != "optimal") {
-    spdlog::error("--require optimal-blas: the verdict is {}", record.blas.verdict);
-    refused = true;
-  }
-  if (options.require_counters) {
-    std::set<std::string> named;  // an event that no row counted is said once
-    for (const report::Row& row : record.rows) {
-      for (const EventCount& count : row.counters) {
-        if (count.value || !row.time_ns || !named.insert(count.name).second) continue;
-        spdlog::error("--require counters: {} is {} in {} {}: {}", count.name,
-                      to_string(count.status), row.op, row.variant, count.reason);
-        refused = true;
-      }
-    }
-  }
-  return refused ? 1 : 0;
-}
-
 }  // namespace
 
-Result<ProfileSession> ProfileSession::begin(const ProfileOptions& options) {
+Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
+  const MachineOptions& machine = options.machine;
   ProfileSession session;
+  session.options = options;
   report::Profile& record = session.record;
   record.version = HWPROF_VERSION;
   record.command = options.command;
   record.started_utc =
       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
-  session.time_budget_s_ = options.time_budget_s;
   session.progress = std::make_unique<Progress>(!options.quiet);
 
-  if (!options.isa.empty()) {
-    if (auto done = check_simd_cap(options.isa); !done) return error_of(done);
+  if (!machine.isa.empty()) {
+    if (auto done = check_simd_cap(machine.isa); !done) return error_of(done);
   }
   if (!options.output.file.empty()) {
     if (auto done = report::check_writable(options.output.file); !done) return error_of(done);
   }
 
   // CPUs first, since libraries size their thread pools by them when loaded.
-  if (!options.pin.empty()) {
-    if (auto done = pin_to(options.pin); !done) return error_of(done);
+  if (!machine.pin.empty()) {
+    if (auto done = pin_to(machine.pin); !done) return error_of(done);
   }
   session.cpus = allowed_cpus();
-  record.pin.requested = options.pin;
+  record.pin.requested = machine.pin;
   record.pin.actual = session.cpus;
   record.threads =
-      options.threads.empty() ? static_cast<int>(session.cpus.size()) : options.threads.front();
-  session.measurements_left_ = std::max<std::size_t>(1, options.threads.size());
+      machine.threads.empty() ? static_cast<int>(session.cpus.size()) : machine.threads.front();
+  session.measurements_left_ = std::max<std::size_t>(1, machine.threads.size());
   record.machine = probe_machine(session.cpus.front());
-  session.events = options.events;
+  session.events = machine.events;
   if (session.events.empty())
     session.events.assign(std::begin(kDefaultEvents), std::end(kDefaultEvents));
   if (auto done = check_event_names(record.machine, session.events); !done) return error_of(done);
@@ -116,17 +67,17 @@ Result<ProfileSession> ProfileSession::begin(const ProfileOptions& options) {
   return session;
 }
 
-Result<void> ProfileSession::start_threads(const ProfileOptions& options) {
+Result<void> ProfileSession::start_threads() {
   // The caller may stand on one CPU since another number of threads was measured.
-  if (!options.pin.empty()) {
-    if (auto done = pin_to(options.pin); !done) return error_of(done);
+  if (!options.machine.pin.empty()) {
+    if (auto done = pin_to(options.machine.pin); !done) return error_of(done);
   }
   // With several threads the caller is number 0 of the team and goes to the first CPU, once the
   // BLAS has started its own threads on all of them.
-  Result<LoadedBlas> loaded = load_blas(options.blas, record.threads);
+  Result<LoadedBlas> loaded = load_blas(options.machine.blas, record.threads);
   if (!loaded) return error_of(loaded);
   blas = *std::move(loaded);
-  const bool pinned = !options.pin.empty();
+  const bool pinned = !options.machine.pin.empty();
   if (blas.library && record.threads > 1) start_blas_threads(*blas.library);
   const CpuList places = pinned ? cpus : CpuList{};
   team_ = std::make_unique<ThreadTeam>(static_cast<std::size_t>(record.threads), places);
@@ -139,16 +90,16 @@ Result<void> ProfileSession::start_threads(const ProfileOptions& options) {
   return {};
 }
 
-Result<void> ProfileSession::set_threads(const ProfileOptions& options, int threads) {
+Result<void> ProfileSession::set_threads(int threads) {
   record.threads = threads;
-  if (auto done = start_threads(options); !done) return error_of(done);
+  if (auto done = start_threads(); !done) return error_of(done);
   record.peak = measure_peak(record.machine, peak_team());
   settle_peak(*record.peak, {});
   return {};
 }
 
-Result<void> ProfileSession::set_up(const ProfileOptions& options) {
-  if (auto done = start_threads(options); !done) return error_of(done);
+Result<void> ProfileSession::set_up() {
+  if (auto done = start_threads(); !done) return error_of(done);
   spdlog::info("BLAS: {}", blas.library ? blas.library->path() : blas.reason);
 
   watch_interrupts();
@@ -159,25 +110,24 @@ Result<void> ProfileSession::set_up(const ProfileOptions& options) {
                record.peak->isa, seconds());
 
   progress->show("BLAS core types", 0.05);
-  const double spare_s = (time_budget_s_ - seconds() - kLeastRunSeconds) / 2;
+  const double spare_s = (options.budget.seconds - seconds() - kLeastRunSeconds) / 2;
   record.blas = judge_blas(blas, record.machine,
-                           {.requested = options.blas,
-                            .ladder = options.ladder,
+                           {.requested = options.machine.blas,
+                            .ladder = options.machine.ladder,
                             .ladder_seconds = std::clamp(spare_s, 0.0, kLadderSeconds),
                             .cpus = cpus,
                             .stop = &interrupted()});
   spdlog::info("ladder of {} rungs: {}, after {:.2f} s", record.blas.ladder.size(),
                record.blas.verdict, seconds());
 
-  if (!options.isa.empty()) {
-    if (auto done = cap_simd(options.isa); !done) return error_of(done);
+  if (!options.machine.isa.empty()) {
+    if (auto done = cap_simd(options.machine.isa); !done) return error_of(done);
   }
   record.simd_target = simd_target();
   return {};
 }
 
-Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<const Task> tasks,
-                                     std::size_t checked_documents, double budget_share) {
+Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOptions& how) {
   // A task's row takes what was measured of it; one that cannot run has a reason instead.
   std::vector<std::optional<std::size_t>> measured_as(tasks.size());
   std::vector<Work> work;
@@ -195,15 +145,15 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
   }
 
   Result<Counting> counting =
-      Counting::open(record.machine, cpus.front(), events, {.max_passes = options.passes});
+      Counting::open(record.machine, cpus.front(), events, {.max_passes = options.machine.passes});
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
-  RunnerOptions runner{.budget_s =
-                           seconds_left() * budget_share / static_cast<double>(measurements_left_)};
+  RunnerOptions runner{.budget_s = seconds_left() * how.budget_share /
+                                   static_cast<double>(measurements_left_)};
   measurements_left_ = std::max<std::size_t>(1, measurements_left_ - 1);
-  runner.loops = options.loops;
-  runner.repeat = options.repeat;
+  runner.loops = how.loops;
+  runner.repeat = how.repeat;
   const RunResult result =
       run_interleaved(work, peak_team(), &*counting, runner, interrupted(),
                       [&](double share) { progress->show("measuring", share); });
@@ -214,9 +164,9 @@ Result<void> ProfileSession::measure(const ProfileOptions& options, std::span<co
     const Measurement* measured = measured_as[i] ? &result.work[*measured_as[i]] : nullptr;
     record.rows.push_back(make_row(
         tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
-        checked_documents, ceilings, tasks[i].needs_blas ? blas.threads : record.threads,
+        how.checked_documents, ceilings, tasks[i].needs_blas ? blas.threads : record.threads,
         counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
-    if (measured && (options.loops || options.repeat))
+    if (measured && (how.loops || how.repeat))
       add_repetition(record.rows.back(), measured->calls_a_slice);
     record.pin.migrations += measured ? measured->migrations : 0;
   }
@@ -240,23 +190,12 @@ Ceilings ProfileSession::ceilings() const {
           measured_levels(cache_levels(record.machine, record.peak->threads), bandwidth)};
 }
 
-Result<int> ProfileSession::finish(const ProfileOptions& options) {
-  if (record.complexity.text.empty()) {
-    record.complexity.text =
-        "not judged of this workload; hwprof sweep judges an operation over its sizes";
-  }
-  record.elapsed_s = seconds();
-  progress->clear();
-  if (auto done = write_report(record, options); !done) return error_of(done);
-  return exit_code(record, options);
-}
-
 double ProfileSession::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
 double ProfileSession::seconds_left() const {
-  return std::max(kLeastRunSeconds, time_budget_s_ - seconds());
+  return std::max(kLeastRunSeconds, options.budget.seconds - seconds());
 }
 
 }  // namespace hwprof

@@ -1,9 +1,11 @@
-// What every workload of `hwprof profile` stands on: the place, the threads, the BLAS and its
-// verdict, the machine's ceilings, and the report at the end.
+// What every workload of `hwprof profile`, and `hwprof sweep`, stands on: the place, the threads,
+// the BLAS and its verdict, the machine's ceilings, and the rows that are measured on them.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,8 +13,8 @@
 #include "counters/machine/affinity.h"
 #include "kernels/thread_team.h"
 #include "src/base/result.h"
+#include "src/commands/measure_options.h"
 #include "src/commands/profile_blas.h"
-#include "src/commands/profile_options.h"
 #include "src/commands/progress.h"
 #include "src/measure/ceilings.h"
 #include "src/measure/roofline.h"
@@ -24,26 +26,30 @@ namespace hwprof {
 // Seconds that the measurement of the work itself gets at least, whatever came before it.
 inline constexpr double kLeastRunSeconds = 1;
 
+// How tasks are measured, where it is not as the machine and the budget say.
+struct TaskOptions {
+  std::size_t checked_documents = 0;        // that each task's check() looks at
+  double budget_share = 1;                  // of the time that is left
+  std::optional<std::uint64_t> loops = {};  // calls a slice; absent: as many as fill it
+  std::optional<std::size_t> repeat = {};   // slices; absent: until the intervals are narrow
+};
+
 class ProfileSession {
  public:
   // Checks what the user can get wrong, pins the process, probes the machine.
-  static Result<ProfileSession> begin(const ProfileOptions& options);
+  static Result<ProfileSession> begin(const MeasureOptions& options);
 
   // Once the input is there: loads the BLAS, starts the threads, measures the ceilings and judges
   // the BLAS. Last of all caps the hand-written kernels: the ceilings are the machine's, whatever
   // the kernels may use of it.
-  Result<void> set_up(const ProfileOptions& options);
+  Result<void> set_up();
 
   // For another number of threads than set_up() began with: the team, the BLAS, the ceilings.
-  Result<void> set_threads(const ProfileOptions& options, int threads);
+  Result<void> set_threads(int threads);
 
   // Checks every task against double precision, then times and counts them, interleaved with the
-  // peak: a row of the record each, in the order given. Takes that share of the time that is left.
-  Result<void> measure(const ProfileOptions& options, std::span<const Task> tasks,
-                       std::size_t checked_documents, double budget_share = 1);
-
-  // Writes the report; the exit code.
-  Result<int> finish(const ProfileOptions& options);
+  // peak: a row of the record each, in the order given.
+  Result<void> measure(std::span<const Task> tasks, const TaskOptions& how);
 
   // The peak of the rows: what the slices beside the work gave.
   [[nodiscard]] Ceilings settle_ceilings(const std::vector<double>& peak_slices);
@@ -59,6 +65,7 @@ class ProfileSession {
   // More threads than CPUs add nothing to what the machine can do.
   [[nodiscard]] ThreadTeam& peak_team() { return one_a_cpu_ ? *one_a_cpu_ : *team_; }
 
+  MeasureOptions options;
   report::Profile record;
   CpuList cpus;
   std::vector<std::string> events;
@@ -69,10 +76,9 @@ class ProfileSession {
   ProfileSession() = default;
 
   // As many as the record says: those of the BLAS, and the team.
-  Result<void> start_threads(const ProfileOptions& options);
+  Result<void> start_threads();
 
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  double time_budget_s_ = 0;
   std::size_t measurements_left_ = 1;  // calls of measure() that share what is left of it
   std::unique_ptr<ThreadTeam> team_, one_a_cpu_;
 };

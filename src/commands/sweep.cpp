@@ -14,12 +14,12 @@
 namespace hwprof {
 namespace {
 
-Result<void> write_report(const report::Sweep& sweep, const ProfileOptions& options) {
+Result<void> write_report(const report::Sweep& sweep, const Output& output) {
   std::string bytes;
-  switch (options.output.format) {
+  switch (output.format) {
     case Format::kText:
       bytes = report::sweep_text(
-          sweep, options.output.file.empty() ? report::stdout_style() : report::TextStyle());
+          sweep, output.file.empty() ? report::stdout_style() : report::TextStyle());
       break;
     case Format::kJson:
       bytes = report::sweep_json(sweep);
@@ -31,8 +31,7 @@ Result<void> write_report(const report::Sweep& sweep, const ProfileOptions& opti
       bytes = report::sweep_markdown(sweep);
       break;
   }
-  return options.output.file.empty() ? report::write_stdout(bytes)
-                                     : report::write_file(options.output.file, bytes);
+  return output.file.empty() ? report::write_stdout(bytes) : report::write_file(output.file, bytes);
 }
 
 int exit_code(const report::Sweep& sweep, const SweepOptions& options) {
@@ -50,9 +49,9 @@ Result<report::Sweep> measure_sweep(ProfileSession& session, const SweepOptions&
                                     const SweepPlan& plan, std::span<const Task> tasks) {
   // A check is of a sample of blocks, not of whole documents.
   constexpr std::size_t kWholeDocuments = 0;
-  if (auto done = session.measure(options.measure, tasks, kWholeDocuments); !done)
+  if (auto done = session.measure(tasks, {.checked_documents = kWholeDocuments}); !done)
     return error_of(done);
-  add_warnings(session.record, options.measure);
+  add_warnings(session.record, options.measure.budget);
   session.record.elapsed_s = session.seconds();
   report::Sweep sweep;
   sweep.run = session.record;
@@ -80,7 +79,7 @@ Result<int> run_sweep(const SweepOptions& options) {
   if (!plan) return error_of(plan);
 
   // 2. BLAS, threads, ceilings.
-  if (auto done = session->set_up(options.measure); !done) return error_of(done);
+  if (auto done = session->set_up(); !done) return error_of(done);
 
   // 3. The operation at every point.
   std::vector<Operation> operations;
@@ -98,7 +97,7 @@ Result<int> run_sweep(const SweepOptions& options) {
   const Result<report::Sweep> sweep = measure_sweep(*session, options, *plan, tasks);
   if (!sweep) return error_of(sweep);
   session->progress->clear();
-  if (auto done = write_report(*sweep, options.measure); !done) return error_of(done);
+  if (auto done = write_report(*sweep, options.measure.output); !done) return error_of(done);
   return exit_code(*sweep, options);
 }
 

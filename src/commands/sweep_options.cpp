@@ -141,7 +141,7 @@ constexpr std::string_view kShared[] = {"--blas",    "--seed",     "--pin",    "
 
 struct Typed {
   TypedValues own, shared;
-  std::vector<ValueOption<ProfileOptions>> rows = profile_rows(kShared);
+  std::vector<ValueOption<ProfileFlags>> rows = profile_rows(kShared);
   bool verbose = false, quiet = false;
 };
 
@@ -149,19 +149,21 @@ Result<SweepOptions> judge(const Typed& typed) {
   SweepOptions options;
   if (auto done = set_values<SweepOptions>(kOptions, typed.own, options); !done)
     return error_of(done);
-  if (auto done = set_values<ProfileOptions>(typed.rows, typed.shared, options.measure); !done)
+  ProfileFlags flags;
+  if (auto done = set_values<ProfileFlags>(typed.rows, typed.shared, flags); !done)
     return error_of(done);
+  options.measure = std::move(flags.measure);
   if (options.op.empty()) {
     return usage_error("sweep needs an operation",
                        "as in hwprof sweep --op conv1d --variant fused --param n=32:2048");
   }
   if (options.ranges.empty()) return usage_error("sweep needs a size to sweep", kParamHint);
-  if (options.measure.threads.size() > 1) {
+  if (options.measure.machine.threads.size() > 1) {
     return usage_error("--threads: a sweep takes one number of threads",
                        "run it again for the other one");
   }
   if (typed.verbose && typed.quiet) return usage_error("--verbose and --quiet exclude each other");
-  options.measure.ladder = false;
+  options.measure.machine.ladder = false;
   options.measure.quiet = typed.quiet;
   return options;
 }
@@ -171,7 +173,7 @@ Result<SweepOptions> judge(const Typed& typed) {
 Action declare_sweep(CLI::App& app, std::function<Result<int>(const SweepOptions&)> run) {
   auto typed = std::make_shared<Typed>();
   declare_values<SweepOptions>(app, kOptions, typed->own);
-  declare_values<ProfileOptions>(app, typed->rows, typed->shared);
+  declare_values<ProfileFlags>(app, typed->rows, typed->shared);
   declare_flag(app, "-v,--verbose", kReport, "Log each step on standard error. Default: off.",
                typed->verbose);
   declare_flag(app, "-q,--quiet", kReport, "Log errors only, show no progress. Default: off.",

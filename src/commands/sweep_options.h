@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/commands/profile_options.h"
+#include "src/commands/measure_options.h"
 #include "src/workloads/operations/operation.h"
 
 namespace hwprof {
@@ -17,7 +17,7 @@ struct SweepRange {
 };
 
 struct SweepOptions {
-  ProfileOptions measure;   // place, BLAS, events, budget, report: as `hwprof profile` has them
+  MeasureOptions measure;   // as `hwprof profile` has them
   std::string op, variant;  // variant empty: the best of our own
   Sizes sizes;              // that stay
   std::vector<SweepRange> ranges;
