@@ -5,10 +5,28 @@
 namespace hwprof {
 namespace {
 
-const std::vector<LevelBandwidth> kLevels{{"L1", 1000, 400}, {"L2", 10000, 100}, {"memory", 0, 10}};
+using Levels = std::vector<report::Bandwidth>;
+
+report::Bandwidth level(const char* name, double capacity_bytes, double read_gbs) {
+  report::Bandwidth level;
+  level.level = name;
+  level.capacity_bytes = capacity_bytes;
+  level.read_gbs = read_gbs;
+  return level;
+}
+
+report::Peak peak_with(Levels levels) {
+  report::Peak peak;
+  peak.f32_gflops = 100;
+  peak.bandwidth = std::move(levels);
+  return peak;
+}
+
+const report::Peak kPeak =
+    peak_with({level("L1", 1000, 400), level("L2", 10000, 100), level("memory", 0, 10)});
 
 TEST(Roofline, ManyFlopAByteAreComputeBound) {
-  const Roofline r = roofline({.flops = 1e6, .bytes = 500, .working_set_bytes = 500}, 100, kLevels);
+  const Roofline r = roofline({.flops = 1e6, .bytes = 500, .working_set_bytes = 500}, kPeak);
   EXPECT_TRUE(r.compute_bound);
   EXPECT_DOUBLE_EQ(r.ns, 1e6 / 100);
   EXPECT_DOUBLE_EQ(r.intensity, 2000);
@@ -16,22 +34,21 @@ TEST(Roofline, ManyFlopAByteAreComputeBound) {
 }
 
 TEST(Roofline, FewFlopAByteAreBoundByTheLevelThatHoldsTheBytes) {
-  const Roofline r =
-      roofline({.flops = 1000, .bytes = 5000, .working_set_bytes = 5000}, 100, kLevels);
+  const Roofline r = roofline({.flops = 1000, .bytes = 5000, .working_set_bytes = 5000}, kPeak);
   EXPECT_FALSE(r.compute_bound);
   EXPECT_EQ(r.level, "L2");
   EXPECT_DOUBLE_EQ(r.ns, 5000.0 / 100);
 }
 
 TEST(Roofline, BytesThatAreReadAgainComeFromWhereTheWorkingSetFits) {
-  const Roofline r = roofline({.flops = 10, .bytes = 1e6, .working_set_bytes = 900}, 100, kLevels);
+  const Roofline r = roofline({.flops = 10, .bytes = 1e6, .working_set_bytes = 900}, kPeak);
   EXPECT_EQ(r.level, "L1");
   EXPECT_DOUBLE_EQ(r.ns, 1e6 / 400);
 }
 
 TEST(Roofline, WorkBeyondEveryCacheIsBoundByMemory) {
-  const Roofline r = roofline(
-      {.flops = 0, .comparisons = 9, .bytes = 1e6, .working_set_bytes = 1e6}, 100, kLevels);
+  const Roofline r =
+      roofline({.flops = 0, .comparisons = 9, .bytes = 1e6, .working_set_bytes = 1e6}, kPeak);
   EXPECT_EQ(r.level, "memory");
   EXPECT_DOUBLE_EQ(r.ns, 1e6 / 10);
   EXPECT_DOUBLE_EQ(r.intensity, 0);
@@ -40,8 +57,8 @@ TEST(Roofline, WorkBeyondEveryCacheIsBoundByMemory) {
 // As where the run was interrupted before any bandwidth was measured.
 TEST(Roofline, WithoutALevelThatHoldsTheWorkThereIsNone) {
   const Cost cost{.flops = 100, .bytes = 50, .working_set_bytes = 5000};
-  for (const auto& levels : {std::vector<LevelBandwidth>{}, {{"L1", 1000, 400}}}) {
-    const Roofline r = roofline(cost, 100, levels);
+  for (const auto& levels : {Levels{}, Levels{level("L1", 1000, 400)}}) {
+    const Roofline r = roofline(cost, peak_with(levels));
     EXPECT_EQ(r.level, "");
     EXPECT_EQ(r.ns, 0);
     EXPECT_DOUBLE_EQ(r.intensity, 2);

@@ -72,5 +72,18 @@ TEST(Statistics, IntervalsCoverTheTrueMedianInAbout95OutOf100Experiments) {
   EXPECT_LE(covered, 400 * 99 / 100);
 }
 
+TEST(OrderedMedian, HoldsTheMedianAndIsNearTheBootstraps) {
+  std::vector<double> samples;
+  for (int i = 0; i < 400; ++i) samples.push_back(100 + (i * 37) % 101);
+  const Interval ordered = ordered_median(samples), bootstrap = bootstrap_median(samples);
+  EXPECT_LE(ordered.low, median(samples));
+  EXPECT_GE(ordered.high, median(samples));
+  EXPECT_NEAR(ordered.low, bootstrap.low, 2);
+  EXPECT_NEAR(ordered.high, bootstrap.high, 2);
+  const double one[] = {7};
+  EXPECT_EQ(ordered_median(one).low, 7);
+  EXPECT_EQ(ordered_median(one).high, 7);
+}
+
 }  // namespace
 }  // namespace hwprof

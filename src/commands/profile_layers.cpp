@@ -11,8 +11,7 @@
 #include "src/commands/profile.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/profile_regions.h"
-#include "src/measure/layer_counts.h"
-#include "src/measure/layer_times.h"
+#include "src/measure/schedule.h"
 #include "src/measure/statistics.h"
 #include "src/workloads/networks/layer_json.h"
 #include "src/workloads/networks/layer_net.h"
@@ -95,11 +94,10 @@ Task whole_of(const LayerNet& net, const std::vector<double>& expected) {
   return task;
 }
 
-LayeredWork layered(const LayerNet& net) {
-  LayeredWork work;
+Work layer_by_layer(const LayerNet& net) {
+  Work work{.parts = {}, .by_part = true};
   for (const Operation& layer : net.layers()) {
-    work.layers.push_back(layer.task().run);
-    work.flops.push_back(layer.task().cost.flops);
+    work.parts.push_back({layer.task().run, layer.task().cost.flops});
   }
   return work;
 }
@@ -148,22 +146,22 @@ void set_ratio(report::AgainstRow& row) {
 // What was measured of one form of a network, layer by layer.
 struct MeasuredForm {
   const LayerNet& net;
-  const LayerTimes* times = nullptr;  // null: it could not run
+  const WorkTimes* times = nullptr;  // null: it could not run
   std::vector<std::optional<double>> errors;
   std::vector<std::vector<EventCount>> counters;
 };
 
-report::LayerForm make_layer_form(const MeasuredForm& measured, const Ceilings& ceilings,
+report::LayerForm make_layer_form(const MeasuredForm& measured, const report::Peak& peak,
                                   int threads, const Limits& limits) {
   const LayerNet& net = measured.net;
-  const LayerTimes* times = measured.times;
+  const WorkTimes* times = measured.times;
   report::LayerForm form;
   form.name = net.form().name;
   form.meaning = net.form().meaning;
-  const bool timed = times != nullptr && !times->whole_ns.empty();
+  const bool timed = times != nullptr && !times->whole.slices.empty();
   if (timed) {
-    form.whole_ns = summarise(times->whole_ns);
-    form.inferences = times->whole_ns.size();
+    form.whole_ns = summarise(times->whole);
+    form.inferences = times->whole.slices.size();
     form.sum_ns = median(times->sum_ns);
     form.sum_to_whole = form.sum_ns / form.whole_ns->median;
   } else {
@@ -171,7 +169,7 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const Ceilings& 
   }
   double medians_ns = 0;
   for (std::size_t i = 0; timed && i < net.layers().size(); ++i) {
-    medians_ns += median(times->layers[i].call_ns);
+    medians_ns += median(times->parts[i].call_ns());
   }
   const double mean_ns = medians_ns / static_cast<double>(net.layers().size());
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
@@ -183,8 +181,8 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const Ceilings& 
     row.output = layer.output;
     const auto error = i < measured.errors.size() ? measured.errors[i] : std::nullopt;
     row.row = make_row(
-        net.layers()[i].task(), timed ? &times->layers[i] : nullptr, error,
-        error ? layer.output.front() : 0, ceilings, threads,
+        net.layers()[i].task(), timed ? &times->parts[i] : nullptr, error,
+        error ? layer.output.front() : 0, peak, threads,
         i < measured.counters.size() ? measured.counters[i] : std::vector<EventCount>(), limits);
     if (!timed) {
       row.row.reason = form.reason;
@@ -228,37 +226,38 @@ report::Against make_against(const std::string& file, const report::LayerForm& f
 Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>& nets) {
   const MeasureOptions& options = session.options;
   report::Profile& record = session.record;
-  std::vector<LayeredWork> work;
+  std::vector<Work> work;
   for (const LayerNet& net : nets) {
-    if (net.reason().empty()) work.push_back(layered(net));
+    if (net.reason().empty()) work.push_back(layer_by_layer(net));
   }
-  const LayerTimesResult times = time_layers(
-      work, session.peak_team(),
-      {.budget_s = session.seconds_left() * kLayerShare, .repeat = options.budget.repeat},
-      interrupted(), [&](double share) { session.progress->show("layer by layer", share); });
+  constexpr double kPeakSliceSeconds = 0.002;
+  ScheduleOptions schedule{.budget_s = session.seconds_left() * kLayerShare,
+                           .peak_slice_s = kPeakSliceSeconds};
+  schedule.repeat = options.budget.repeat;
+  const ScheduleResult times =
+      run_interleaved(work, session.peak_team(), nullptr, schedule, interrupted(),
+                      [&](double share) { session.progress->show("layer by layer", share); });
   Result<Counting> counting = Counting::open(record.machine, session.cpus.front(), session.events,
                                              {.max_passes = options.machine.passes});
   if (!counting) return error_of(counting);
   session.progress->show("counting each layer", 0.9);
-  const LayerCounts counts =
-      count_layers(work, *counting, session.seconds_left() / 2, interrupted());
+  const PartCounts counts = count_parts(work, *counting, session.seconds_left() / 2, interrupted());
 
   report::Layers& layers = record.layers.emplace();
-  layers.clock_ns = times.clock_ns;
+  layers.clock_ns = clock_reading_ns();
   layers.nothing = counting->evaluate(counts.nothing);
   std::size_t at = 0;
   for (const LayerNet& net : nets) {
     MeasuredForm form{.net = net, .times = nullptr, .errors = {}, .counters = {}};
     if (net.reason().empty()) {
-      form.times = &times.chains[at];
-      for (const Tally& tally : counts.chains[at]) {
+      form.times = &times.work[at];
+      for (const Tally& tally : counts.work[at]) {
         form.counters.push_back(counting->evaluate(tally));
       }
       if (layers.forms.empty()) form.errors = layer_errors(net);
       ++at;
     }
-    layers.forms.push_back(
-        make_layer_form(form, session.ceilings(), record.threads, counting->limits()));
+    layers.forms.push_back(make_layer_form(form, *record.peak, record.threads, counting->limits()));
   }
   record.partial = record.partial || times.interrupted;
   return {};

@@ -3,52 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "src/measure/outliers.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {
-namespace {
-
 report::TimeNs summarise(const Measurement& measured) {
+  const std::vector<double> call_ns = measured.call_ns();
   report::TimeNs time;
-  time.median = median(measured.call_ns);
+  time.median = median(call_ns);
   time.min = measured.min_ns;
   time.mean = measured.total_ns / static_cast<double>(measured.calls);
-  time.samples = static_cast<int>(measured.call_ns.size());
-  if (measured.call_ns.size() >= kMinSamplesForInterval) {
-    const Interval interval = median_interval(measured.call_ns);
+  time.samples = static_cast<int>(call_ns.size());
+  if (call_ns.size() >= kMinSamplesForInterval) {
+    const Interval interval = median_interval(call_ns);
     time.ci95_low = interval.low;
     time.ci95_high = interval.high;
   }
-  for (std::size_t i = 0; i < measured.call_ns.size(); ++i) {
-    report::Slice& slice = time.slices.emplace_back();
-    slice.ns = measured.call_ns[i];
-    if (i >= measured.conditions.size()) continue;  // timed by somebody who does not watch them
-    const SliceConditions& during = measured.conditions[i];
-    slice.peak_gflops = during.peak_gflops;
-    slice.migrated = during.migrated;
-    slice.involuntary_switches = during.involuntary_switches;
-    slice.page_faults = during.page_faults;
-  }
+  time.slices = measured.slices;
   return time;
-}
-
-}  // namespace
-
-report::TimeNs summarise(const std::vector<double>& call_ns) {
-  Measurement measured;
-  measured.call_ns = call_ns;
-  measured.calls = call_ns.size();
-  measured.min_ns = *std::min_element(call_ns.begin(), call_ns.end());
-  measured.total_ns = std::accumulate(call_ns.begin(), call_ns.end(), 0.0);
-  return summarise(measured);
 }
 
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
-                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters,
+                     const report::Peak& peak, int threads, std::vector<EventCount> counters,
                      Limits limits) {
   report::Row row;
   row.op = task.op;
@@ -60,14 +38,14 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.max_rel_error = max_rel_error;
   row.checked_documents = max_rel_error ? checked_documents : 0;
   row.counters = std::move(counters);
-  const Roofline limit = roofline(task.cost, ceilings.f32_gflops, ceilings.levels);
+  const Roofline limit = roofline(task.cost, peak);
   row.intensity = limit.intensity;
   if (!limit.level.empty()) {
     row.roofline_ns = limit.ns;
     row.bound = limit.compute_bound ? "compute" : "memory";
     row.bandwidth_level = limit.level;
   }
-  if (measured == nullptr || measured->call_ns.empty()) {
+  if (measured == nullptr || measured->slices.empty()) {
     row.reason = task.reason.empty() ? "interrupted before it was measured" : task.reason;
     return row;
   }
@@ -83,7 +61,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
       row.peak_fraction_high = interval.high;
     }
   }
-  limits.peak_gflops = ceilings.f32_gflops;
+  limits.peak_gflops = peak.f32_gflops;
   limits.seconds = row.time_ns->median * 1e-9;
   flag_implausible(row.counters, limits);
   const auto flops = std::find_if(row.counters.begin(), row.counters.end(),
@@ -148,7 +126,7 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
     if (!row.time_ns) continue;
     const report::TimeNs& time = *row.time_ns;
     wide += !time.ci95_low || relative_half_width({*time.ci95_low, *time.ci95_high}, time.median) >
-                                  RunnerOptions{}.target_half_width;
+                                  ScheduleOptions{}.target_half_width;
   }
   if (wrong > 0) {
     warn("wrong-result",
@@ -160,21 +138,10 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
     warn("wide-interval",
          fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
                      "is noisy or {}",
-                     wide, record.rows.size(), 100 * RunnerOptions{}.target_half_width,
+                     wide, record.rows.size(), 100 * ScheduleOptions{}.target_half_width,
                      budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
                                    : fmt::format("--time-budget {} s is short", budget.seconds)));
   }
-}
-
-std::vector<LevelBandwidth> measured_levels(std::vector<LevelBandwidth> levels,
-                                            const std::vector<BandwidthResult>& results) {
-  for (LevelBandwidth& level : levels) {
-    for (const BandwidthResult& result : results) {
-      if (result.level == level.level) level.read_gbs = result.read_gbs;
-    }
-  }
-  std::erase_if(levels, [](const LevelBandwidth& level) { return level.read_gbs <= 0; });
-  return levels;
 }
 
 }  // namespace hwprof

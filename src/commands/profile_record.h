@@ -5,21 +5,20 @@
 
 #include "counters/perf/counting.h"
 #include "src/commands/measure_options.h"
-#include "src/measure/bandwidth.h"
 #include "src/measure/roofline.h"
-#include "src/measure/runner.h"
+#include "src/measure/schedule.h"
 #include "src/model/record.h"
 #include "src/workloads/task.h"
 
 namespace hwprof {
 
-// Of calls timed one by one.
-report::TimeNs summarise(const std::vector<double>& call_ns);
+// There is a sample.
+report::TimeNs summarise(const Measurement& measured);
 
 // `measured` null: the task could not run, its reason is taken over. `limits`: of the counts.
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
-                     const Ceilings& ceilings, int threads, std::vector<EventCount> counters,
+                     const report::Peak& peak, int threads, std::vector<EventCount> counters,
                      Limits limits);
 
 // For --loops and --repeat: the best repeat and the outliers. Nothing where the row has no time.
@@ -27,9 +26,5 @@ void add_repetition(report::Row& row, std::uint64_t loops);
 
 // What the reader must know before trusting the rows.
 void add_warnings(report::Profile& record, const BudgetOptions& budget);
-
-// Levels with their measured bandwidth; those that could not be measured are left out.
-std::vector<LevelBandwidth> measured_levels(std::vector<LevelBandwidth> levels,
-                                            const std::vector<BandwidthResult>& results);
 
 }  // namespace hwprof

@@ -13,7 +13,7 @@
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/profile_regions.h"
-#include "src/measure/runner.h"
+#include "src/measure/schedule.h"
 #include "src/report/render/output.h"
 
 namespace hwprof {
@@ -141,7 +141,7 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
     const double first_call_ns = 1e9 * (seconds() - before_s);
     errors.push_back(task.check());
     measured_as[i] = work.size();
-    work.push_back({.run = task.run, .flops = task.cost.flops, .first_call_ns = first_call_ns});
+    work.push_back({.parts = {{task.run, task.cost.flops}}, .first_call_ns = first_call_ns});
   }
 
   Result<Counting> counting =
@@ -149,22 +149,22 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
-  RunnerOptions runner{.budget_s = seconds_left() * how.budget_share /
-                                   static_cast<double>(measurements_left_)};
+  ScheduleOptions schedule{.budget_s = seconds_left() * how.budget_share /
+                                       static_cast<double>(measurements_left_)};
   measurements_left_ = std::max<std::size_t>(1, measurements_left_ - 1);
-  runner.loops = how.loops;
-  runner.repeat = how.repeat;
-  const RunResult result =
-      run_interleaved(work, peak_team(), &*counting, runner, interrupted(),
+  schedule.loops = how.loops;
+  schedule.repeat = how.repeat;
+  const ScheduleResult result =
+      run_interleaved(work, peak_team(), &*counting, schedule, interrupted(),
                       [&](double share) { progress->show("measuring", share); });
   spdlog::info("{} slices of the peak, after {:.2f} s", result.peak_gflops.size(), seconds());
 
-  const Ceilings ceilings = settle_ceilings(result.peak_gflops);
+  settle_peak(*record.peak, result.peak_gflops);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const Measurement* measured = measured_as[i] ? &result.work[*measured_as[i]] : nullptr;
+    const Measurement* measured = measured_as[i] ? &result.work[*measured_as[i]].whole : nullptr;
     record.rows.push_back(make_row(
         tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
-        how.checked_documents, ceilings, tasks[i].needs_blas ? blas.threads : record.threads,
+        how.checked_documents, *record.peak, tasks[i].needs_blas ? blas.threads : record.threads,
         counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
     if (measured && (how.loops || how.repeat))
       add_repetition(record.rows.back(), measured->calls_a_slice);
@@ -175,19 +175,6 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
   if (!record.pin.involuntary_switches_per_s)
     record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
   return {};
-}
-
-Ceilings ProfileSession::settle_ceilings(const std::vector<double>& peak_slices) {
-  settle_peak(*record.peak, peak_slices);
-  return ceilings();
-}
-
-Ceilings ProfileSession::ceilings() const {
-  std::vector<BandwidthResult> bandwidth;
-  for (const report::Bandwidth& level : record.peak->bandwidth)
-    bandwidth.push_back({.level = level.level, .read_gbs = level.read_gbs});
-  return {record.peak->f32_gflops,
-          measured_levels(cache_levels(record.machine, record.peak->threads), bandwidth)};
 }
 
 double ProfileSession::seconds() const {

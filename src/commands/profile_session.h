@@ -17,7 +17,6 @@
 #include "src/commands/profile_blas.h"
 #include "src/commands/progress.h"
 #include "src/measure/ceilings.h"
-#include "src/measure/roofline.h"
 #include "src/model/record.h"
 #include "src/workloads/task.h"
 
@@ -50,10 +49,6 @@ class ProfileSession {
   // Checks every task against double precision, then times and counts them, interleaved with the
   // peak: a row of the record each, in the order given.
   Result<void> measure(std::span<const Task> tasks, const TaskOptions& how);
-
-  // The peak of the rows: what the slices beside the work gave.
-  [[nodiscard]] Ceilings settle_ceilings(const std::vector<double>& peak_slices);
-  [[nodiscard]] Ceilings ceilings() const;  // as settled
 
   [[nodiscard]] double seconds() const;       // since begin()
   [[nodiscard]] double seconds_left() const;  // of the time budget, at least kLeastRunSeconds

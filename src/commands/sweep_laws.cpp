@@ -144,7 +144,7 @@ void judge_sweep(Sweep& sweep) {
     sweep.laws.push_back(flop_law(sweep, size));
 
   const std::optional<double> unit = unit_ns(sweep);
-  const std::vector<LevelBandwidth> levels = subject_of(sweep, 0, "time").levels;
+  const std::vector<report::Bandwidth> levels = subject_of(sweep, 0, "time").levels;
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     report::SweepPoint& point = sweep.points[i];
     point.level = level_of(point.working_set_bytes, levels);

@@ -131,12 +131,12 @@ double team_gbs(ThreadTeam& team, double bytes_per_pass,
 
 }  // namespace
 
-std::vector<BandwidthResult> measure_bandwidth(const std::vector<LevelBandwidth>& levels,
-                                               std::uint64_t memory_bytes, ThreadTeam& team) {
+std::vector<report::Bandwidth> measure_bandwidth(const std::vector<report::Bandwidth>& levels,
+                                                 std::uint64_t memory_bytes, ThreadTeam& team) {
   const auto threads = static_cast<std::uint64_t>(team.size());
-  std::vector<BandwidthResult> results;
+  std::vector<report::Bandwidth> results;
   std::uint64_t last_cache_bytes = 0;
-  for (const LevelBandwidth& level : levels) {
+  for (const report::Bandwidth& level : levels) {
     const auto capacity = static_cast<std::uint64_t>(level.capacity_bytes);
     const bool is_memory = capacity == 0;
     const std::uint64_t all_bytes =
@@ -156,7 +156,8 @@ std::vector<BandwidthResult> measure_bandwidth(const std::vector<LevelBandwidth>
     const std::size_t half = 3 * third / 2 / kStep * kStep;
     std::vector<float> sink(threads);
     const double bytes = sizeof(float);
-    BandwidthResult result{.level = level.level, .working_set_bytes = 3 * third * sizeof(float)};
+    report::Bandwidth result = level;
+    result.working_set_bytes = 3 * third * sizeof(float);
     result.read_gbs = team_gbs(team, bytes * 3 * static_cast<double>(third), [&](std::size_t t) {
       sink[t] = HWY_DYNAMIC_DISPATCH(read_array)(arrays[t].get(), 3 * third);
     });

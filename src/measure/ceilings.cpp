@@ -3,7 +3,7 @@
 #include "src/measure/bandwidth.h"
 #include "src/measure/peak.h"
 #include "src/measure/roofline.h"
-#include "src/measure/runner.h"
+#include "src/measure/schedule.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {
@@ -22,14 +22,8 @@ report::Peak measure_peak(const Machine& machine, ThreadTeam& team) {
   for (std::size_t i = 0; i < rates.size(); ++i) {
     peak.by_isa.emplace_back(fma_kernels()[i].isa, median(rates[i]));
   }
-  const std::vector<LevelBandwidth> levels = cache_levels(machine, peak.threads);
-  for (const BandwidthResult& result : measure_bandwidth(levels, machine.memory_bytes, team)) {
-    peak.bandwidth.push_back({.level = result.level,
-                              .working_set_bytes = result.working_set_bytes,
-                              .read_gbs = result.read_gbs,
-                              .copy_gbs = result.copy_gbs,
-                              .triad_gbs = result.triad_gbs});
-  }
+  peak.bandwidth =
+      measure_bandwidth(cache_levels(machine, peak.threads), machine.memory_bytes, team);
   return peak;
 }
 

@@ -8,20 +8,9 @@
 
 #include "counters/machine/machine.h"
 #include "kernels/complexity.h"
+#include "src/model/record.h"
 
 namespace hwprof {
-
-struct LevelBandwidth {
-  std::string level;          // "L1", "L2", "L3", "memory"
-  double capacity_bytes = 0;  // of all instances that the threads use; 0: unlimited (memory)
-  double read_gbs = 0;
-};
-
-// The machine's, as measured in this run.
-struct Ceilings {
-  double f32_gflops = 0;
-  std::vector<LevelBandwidth> levels;  // memory last, all measured
-};
 
 struct Roofline {
   double compute_ns = 0, memory_ns = 0;
@@ -32,13 +21,14 @@ struct Roofline {
   double intensity = 0;  // FLOP / byte
 };
 
-// `levels` fastest first, the last one without limit; peak in GFLOP/s. FLOP / GFLOP/s = ns.
-Roofline roofline(const Cost& cost, double peak_gflops, const std::vector<LevelBandwidth>& levels);
+// FLOP / GFLOP/s = ns.
+Roofline roofline(const Cost& cost, const report::Peak& peak);
 
 // The first of `levels`, fastest first, that holds so many bytes; empty: none does.
-std::string level_of(double working_set_bytes, const std::vector<LevelBandwidth>& levels);
+std::string level_of(double working_set_bytes, const std::vector<report::Bandwidth>& levels);
 
-// Name and capacity of each level for `threads` threads on cores of their own, memory last.
-std::vector<LevelBandwidth> cache_levels(const Machine& machine, int threads);
+// Name and capacity of each level, no bandwidth yet, for `threads` threads on cores of their own,
+// memory last.
+std::vector<report::Bandwidth> cache_levels(const Machine& machine, int threads);
 
 }  // namespace hwprof

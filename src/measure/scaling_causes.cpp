@@ -32,7 +32,7 @@ struct Course {
   std::vector<std::string> levels;                 // that hold the working sets; empty: unknown
 };
 
-Course course_of(std::span<const LawPoint> points, const std::vector<LevelBandwidth>& levels) {
+Course course_of(std::span<const LawPoint> points, const std::vector<report::Bandwidth>& levels) {
   Course course;
   for (const LawPoint& point : points) {
     course.times_ns.push_back(median(point.samples));

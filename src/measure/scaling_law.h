@@ -35,7 +35,7 @@ struct LawSubject {
   std::string size{};  // "n"
   std::string held{};
   bool needs_blas = false;
-  std::vector<LevelBandwidth> levels{};  // fastest first; empty: no cache is known
+  std::vector<report::Bandwidth> levels{};  // fastest first; empty: no cache is known
 };
 
 // `points` by ascending size. Agrees where from some size on the interval, widened by the

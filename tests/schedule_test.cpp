@@ -1,0 +1,173 @@
+// The scheduler's bookkeeping; nothing here asserts a time.
+#include "src/measure/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace hwprof {
+namespace {
+
+Work work_of(std::function<void()> run, double flops) {
+  return {.parts = {{std::move(run), flops}}};
+}
+
+ScheduleOptions quick() {
+  // Done with the least number of samples, however noisy: a busy machine must not fail a test.
+  return {.budget_s = 30,
+          .slice_s = 0.001,
+          .peak_slice_s = 0.0005,
+          .target_half_width = 1e9,
+          .min_samples = 6};
+}
+
+TEST(Schedule, CountsEveryCallThatItTimes) {
+  ThreadTeam team(1, {});
+  std::uint64_t calls = 0;
+  const std::vector<Work> work = {work_of([&] { ++calls; }, 10)};
+  const std::atomic<bool> stop{false};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, quick(), stop, [](double) {});
+  ASSERT_EQ(result.work.size(), 1U);
+  const Measurement& measured = result.work[0].whole;
+  EXPECT_EQ(measured.calls + 2, calls) << "all calls but the two that warm up are timed";
+  EXPECT_GE(measured.slices.size(), 6U);
+  EXPECT_EQ(measured.peak_ratio.size(), measured.slices.size());
+  for (std::size_t i = 0; i < measured.slices.size(); ++i) {
+    EXPECT_EQ(measured.slices[i].peak_gflops,
+              (result.peak_gflops[i] + result.peak_gflops[i + 1]) / 2);
+  }
+  EXPECT_EQ(result.peak_gflops.size(), measured.slices.size() + 1) << "a peak on either side";
+  const std::vector<double> call_ns = measured.call_ns();
+  EXPECT_LE(measured.min_ns, *std::min_element(call_ns.begin(), call_ns.end()));
+  EXPECT_FALSE(result.interrupted);
+}
+
+TEST(Schedule, WorkWithoutFlopHasNoFractionOfPeak) {
+  ThreadTeam team(1, {});
+  const std::vector<Work> work = {work_of([] {}, 0)};
+  const std::atomic<bool> stop{false};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, quick(), stop, [](double) {});
+  EXPECT_TRUE(result.work[0].whole.peak_ratio.empty());
+}
+
+TEST(Schedule, WorkThatHasEnoughIsLookedAtAgainWhileOtherWorkGoesOn) {
+  ThreadTeam team(1, {});
+  const std::vector<Work> work = {
+      work_of([] {}, 1),
+      work_of([] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }, 1)};
+  const std::atomic<bool> stop{false};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, quick(), stop, [](double) {});
+  EXPECT_EQ(result.work[1].whole.slices.size(), 6U);
+  EXPECT_GT(result.work[0].whole.slices.size(), 6U) << "0.6 s of sleep, and 6 slices were enough";
+}
+
+TEST(Schedule, SlowWorkIsMeasuredAtLeastOnceWhenTheBudgetIsGone) {
+  ThreadTeam team(1, {});
+  ScheduleOptions options = quick();
+  options.budget_s = 0;
+  const std::vector<Work> work = {
+      work_of([] { std::this_thread::sleep_for(std::chrono::milliseconds(3)); }, 1),
+      work_of([] {}, 1)};
+  const std::atomic<bool> stop{false};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
+  EXPECT_EQ(result.work[0].whole.slices.size(), 1U);
+  EXPECT_EQ(result.work[1].whole.slices.size(), 1U);
+}
+
+TEST(Schedule, AnInterruptKeepsWhatWasMeasured) {
+  ThreadTeam team(1, {});
+  std::atomic<bool> stop{false};
+  int calls = 0;
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  const auto pause_and_stop = [&] {
+    pause();
+    stop = ++calls > 20;
+  };
+  const std::vector<Work> work = {work_of(pause_and_stop, 1), work_of(pause, 1)};
+  ScheduleOptions options = quick();
+  options.target_half_width = 0;  // never narrow enough
+  const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_FALSE(result.work[1].whole.slices.empty());
+}
+
+TEST(Peak, EveryKernelOfThisCpuHasARateAndWiderIsNotSlowerThanScalar) {
+  double scalar = 0, best = 0;
+  for (const FmaKernel& kernel : fma_kernels()) {
+    const double gflops = fma_slice_gflops(kernel, 0.005);
+    EXPECT_GT(gflops, 0) << kernel.isa;
+    if (kernel.isa == "scalar") scalar = gflops;
+    best = std::max(best, gflops);
+  }
+  EXPECT_GT(scalar, 0);
+  EXPECT_GE(best, scalar);
+}
+
+// A chain of two layers that counts how often each ran, and sees whether they came in turn.
+struct Chain {
+  int first = 0, second = 0;
+  bool in_turn = true;
+
+  Work work() {
+    return {.parts = {{[this] { in_turn = in_turn && first++ == second; }, 100},
+                      {[this] { in_turn = in_turn && ++second == first; }, 0}},
+            .by_part = true};
+  }
+};
+
+ScheduleResult run(std::span<const Work> work, const ScheduleOptions& options,
+                   bool stopped = false) {
+  ThreadTeam team(1, {});
+  const std::atomic<bool> stop{stopped};
+  return run_interleaved(work, team, nullptr, options, stop, [](double) {});
+}
+
+TEST(ScheduleByPart, EachChainHasExactlyTheRepeatsAskedFor) {
+  Chain a, b;
+  const Work work[] = {a.work(), b.work()};
+  const ScheduleResult result = run(work, {.repeat = 37});
+  ASSERT_EQ(result.work.size(), 2U);
+  for (const WorkTimes& chain : result.work) {
+    EXPECT_EQ(chain.whole.slices.size(), 37U);
+    EXPECT_EQ(chain.sum_ns.size(), 37U);
+    for (const Measurement& part : chain.parts) EXPECT_EQ(part.slices.size(), 37U);
+    EXPECT_EQ(chain.parts[0].peak_ratio.size(), 37U);
+    EXPECT_TRUE(chain.parts[1].peak_ratio.empty()) << "it has no FLOP";
+  }
+  EXPECT_TRUE(a.in_turn && b.in_turn);
+  EXPECT_GE(a.first, 2 * 37);
+  EXPECT_GT(clock_reading_ns(), 0);
+}
+
+TEST(ScheduleByPart, ThePartsOfACallAddUpToItsSum) {
+  Chain chain;
+  const Work work[] = {chain.work()};
+  const ScheduleResult result = run(work, {.repeat = 5});
+  const WorkTimes& times = result.work[0];
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_NEAR(times.parts[0].slices[i].ns + times.parts[1].slices[i].ns, times.sum_ns[i], 0.5);
+  }
+}
+
+TEST(ScheduleByPart, WithoutTimeThereAreStillEnoughForAnInterval) {
+  Chain chain;
+  const Work work[] = {chain.work()};
+  const ScheduleResult result = run(work, {.budget_s = 0});
+  EXPECT_GE(result.work[0].whole.slices.size(), kMinSamplesForInterval);
+}
+
+TEST(ScheduleByPart, AStopEndsItAndIsSaid) {
+  Chain chain;
+  const Work work[] = {chain.work()};
+  const ScheduleResult result = run(work, {.repeat = 5}, true);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_TRUE(result.work[0].whole.slices.empty());
+}
+
+}  // namespace
+}  // namespace hwprof
