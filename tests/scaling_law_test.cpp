@@ -89,7 +89,9 @@ TEST(ScalingLaw, NothingButAFixedCostDoesNotAgree) {
 
 LawSubject with_caches() {
   LawSubject subject = kTime;
-  subject.levels = {{"L1", 32 * 1024, 0}, {"L2", 128 * 1024, 0}, {"memory", 0, 0}};
+  subject.levels = {{.level = "L1", .capacity_bytes = 32 * 1024},
+                    {.level = "L2", .capacity_bytes = 128 * 1024},
+                    {.level = "memory", .capacity_bytes = 0}};
   return subject;
 }
 
@@ -106,7 +108,9 @@ TEST(ScalingLaw, ACacheThatIsLeftAtTheEndIsNamed) {
 TEST(ScalingLaw, OneSlowSizeIsNoCache) {
   const auto spike = [](double x) { return x > 2000 ? 9 * x : 3 * x; };
   const auto law = scaling_law(measured(spike, linear, 2048),
-                               {.size = "n", .levels = {{"L1", 32 * 1024, 0}, {"memory", 0, 0}}});
+                               {.size = "n",
+                                .levels = {{.level = "L1", .capacity_bytes = 32 * 1024},
+                                           {.level = "memory", .capacity_bytes = 0}}});
   EXPECT_THAT(law.causes, ::testing::Each(::testing::Not(StartsWith("a cache"))));
 }
 

@@ -32,10 +32,10 @@ struct Pin {
 
 // Bandwidth of one core or of all pinned CPUs together, as `threads` in Peak says.
 struct Bandwidth {
-  std::string level;          // "L1", "L2", "L3", "memory"
-  double capacity_bytes = 0;  // of all instances that the threads use; 0: unlimited (memory)
+  std::string level;                                 // "L1", "L2", "L3", "memory"
   std::uint64_t working_set_bytes = 0;               // a thread
   double read_gbs = 0, copy_gbs = 0, triad_gbs = 0;  // 1e9 bytes a second
+  double capacity_bytes = 0;  // of all instances that the threads use; 0: unlimited (memory)
 };
 
 struct Peak {

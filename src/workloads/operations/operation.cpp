@@ -58,6 +58,13 @@ Result<void> check_together(const OperationKind& kind, const Sizes& sizes) {
   return {};
 }
 
+double bytes_of(const OperationSpec& spec, const Sizes& sizes,
+                std::span<const std::span<const float>> inputs, const OperationPlace& place) {
+  OperationBuild build{.spec = spec, .sizes = sizes, .inputs = inputs, .place = place, .dry = true};
+  find_operation(spec.op)->build(build);
+  return build.bytes;
+}
+
 std::string in_gib(double bytes) { return fmt::format("{:.3g} GiB", bytes / (1 << 30)); }
 
 }  // namespace
@@ -109,10 +116,8 @@ double bytes_needed(const OperationSpec& spec, bool own_input) {
   const Result<Sizes> sizes = complete_sizes(spec);
   if (!sizes) return 0;
   const std::span<const float> others[2];
-  OperationBuild build{.spec = spec, .sizes = *sizes, .dry = true};
-  if (!own_input) build.inputs = others;
-  find_operation(spec.op)->build(build);
-  return build.bytes;
+  if (own_input) return bytes_of(spec, *sizes, {}, {});
+  return bytes_of(spec, *sizes, others, {});
 }
 
 Result<void> check_memory(const std::string& what, double bytes) {
@@ -135,16 +140,16 @@ struct Operation::State {
 Result<Operation> Operation::create(const OperationSpec& spec,
                                     std::span<const std::span<const float>> inputs,
                                     const BlasLibrary* blas, const std::string& no_blas_reason,
-                                    ThreadTeam& team) {
+                                    ThreadTeam& team, const OperationPlace& place) {
   const Result<Sizes> sizes = complete_sizes(spec);
   if (!sizes) return error_of(sizes);
-  const double bytes = bytes_needed(spec, inputs.empty());
+  const double bytes = bytes_of(spec, *sizes, inputs, place);
   if (auto fits = check_memory(fmt::format("{} {}", spec.op, spec.variant), bytes); !fits) {
     return error_of(fits);
   }
   const OperationKind& kind = *find_operation(spec.op);
   OperationBuild build{
-      .spec = spec, .sizes = *sizes, .inputs = inputs, .blas = blas, .team = &team};
+      .spec = spec, .sizes = *sizes, .inputs = inputs, .place = place, .blas = blas, .team = &team};
   kind.build(build);
   if (build.failure) return tl::make_unexpected(*build.failure);
   Task& task = build.task;

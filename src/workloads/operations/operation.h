@@ -3,7 +3,9 @@
 // network of layers chains.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +16,7 @@
 
 #include "kernels/blas_library.h"
 #include "kernels/check/check.h"
+#include "kernels/tensor.h"
 #include "kernels/thread_team.h"
 #include "src/base/result.h"
 #include "src/workloads/task.h"
@@ -66,6 +69,25 @@ Result<Sizes> complete_sizes(const OperationSpec& spec);
 double bytes_needed(const OperationSpec& spec, bool own_input = true);
 Result<void> check_memory(const std::string& what, double bytes);
 
+// What the variants of one layer share where all of them are there at once: weights and results by
+// name, and what is expected of the documents that are checked.
+struct LayerMemory {
+  std::map<std::string, FloatBuffer, std::less<>> floats;
+  std::map<std::string, std::vector<Expected>, std::less<>> expected;
+};
+
+// Where an operation stands in a network over documents of different length.
+struct OperationPlace {
+  // Where each document begins in the rows that it reads, or that the convolution before it read,
+  // and where the last one ends; `n` is then the longest. Empty: `batch` documents of `n` rows.
+  std::span<const std::size_t> row_start = {};
+  // Of what pools: its result begins here, and a document's is so many floats behind that of the
+  // one before, since it is some columns of a wider matrix. Empty: memory of its own.
+  std::span<float> into = {};
+  std::size_t stride = 0;
+  LayerMemory* memory = nullptr;  // outlives the operation
+};
+
 class Operation {
  public:
   // `inputs`: outputs of other operations, which must outlive this one; empty: made up, uniform in
@@ -73,7 +95,7 @@ class Operation {
   static Result<Operation> create(const OperationSpec& spec,
                                   std::span<const std::span<const float>> inputs,
                                   const BlasLibrary* blas, const std::string& no_blas_reason,
-                                  ThreadTeam& team);
+                                  ThreadTeam& team, const OperationPlace& place = {});
   Operation(Operation&&) noexcept;
   Operation& operator=(Operation&&) noexcept;
   ~Operation();

@@ -28,6 +28,7 @@ struct OperationBuild {
   const OperationSpec& spec;
   const Sizes& sizes;  // complete
   std::span<const std::span<const float>> inputs{};
+  OperationPlace place{};
   const BlasLibrary* blas = nullptr;
   ThreadTeam* team = nullptr;
   bool dry = false;
@@ -43,16 +44,19 @@ struct OperationBuild {
   [[nodiscard]] std::size_t size(std::string_view name) const { return size_of(sizes, name); }
 
   // Null in a dry build and after a failure. The size is the product of `factors`, which may be
-  // too large for an integer only in a dry build.
-  float* zeros(std::initializer_list<std::size_t> factors);
+  // too large for an integer only in a dry build. What has a name is shared where the place says
+  // so.
+  float* zeros(std::initializer_list<std::size_t> factors, std::string_view name = {});
   // Uniform in [middle - bound, middle + bound); `what` and the seed say which numbers.
   float* uniform(std::initializer_list<std::size_t> factors, float middle, float bound,
                  std::string_view what, std::uint64_t seed);
   const float* input(std::size_t index, std::initializer_list<std::size_t> factors);
   // The task's result.
   float* result(std::initializer_list<std::size_t> factors);
-  // 0, step, 2 step, ... count step: where each of `count` equal documents starts.
-  std::span<const std::size_t> starts(std::size_t count, std::size_t step);
+  // Documents as the place has them, or all alike.
+  [[nodiscard]] std::size_t rows() const;
+  // Where each document starts once a filter of k words went over it, and where the last one ends.
+  std::span<const std::size_t> starts(std::size_t k);
 
   // The variant's own layout of `weights`, which are `count` floats; null where it has none.
   template <class V, class S, class W>
@@ -73,6 +77,11 @@ struct CheckBlock {
 // an item that alone is too much its first and its last channels.
 std::vector<CheckBlock> check_blocks(std::size_t items, std::size_t channels,
                                      double multiply_adds_per_channel);
+
+// The same over documents that may differ in length, whose rows begin at `start`: the shortest and
+// the longest of them, and others in between.
+std::vector<CheckBlock> document_blocks(std::span<const std::size_t> start, std::size_t channels,
+                                        double multiply_adds_per_row);
 
 // What an operation gives that treats its items one by one.
 template <class F>
