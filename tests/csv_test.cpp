@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "src/report/render/writers.h"
+#include "src/report/data/writers.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {

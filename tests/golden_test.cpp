@@ -13,12 +13,12 @@
 
 #include "counters/regions/region_report.h"
 #include "src/model/sweep_record.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/documents/regions.h"
 #include "src/report/documents/survey.h"
-#include "src/report/render/comparison_writers.h"
-#include "src/report/render/run_writers.h"
-#include "src/report/render/writers.h"
+#include "src/report/render/render.h"
 #include "src/workloads/networks/layer_json.h"
 #include "src/workloads/networks/resnet20.h"
 #include "tests/sample_profile.h"
@@ -81,6 +81,13 @@ void expect_golden(const std::string& name, const std::string& now) {
   }
   ADD_FAILURE() << name << ": " << golden.str().size() << " bytes were wanted, " << now.size()
                 << " are there";
+}
+
+// Brief on a narrow page, full on a wide one, and markdown.
+void expect_document(const std::string& name, const Document& document) {
+  expect_golden(name + ".80.txt", as_text(document, {.columns = 80}));
+  expect_golden(name + ".120.txt", as_text(document, {.columns = 120, .full = true}));
+  expect_golden(name + ".md", as_markdown(document));
 }
 
 TimeNs sliced_time() {
@@ -311,11 +318,14 @@ Scaling made_scaling() {
 
 TEST(Golden, Profile) {
   expect_golden("profile.json", profile_json(text_cnn()));
+  expect_document("profile", profile_document(text_cnn()));
   expect_golden("profile.csv", profile_csv(text_cnn()));
   expect_golden("profile_empty.json", profile_json(Profile{}));
   expect_golden("profile_layers.json", profile_json(layers()));
+  expect_document("profile_layers", profile_document(layers()));
   expect_golden("profile_layers.csv", profile_csv(layers()));
   expect_golden("profile_training.json", profile_json(training()));
+  expect_document("profile_training", profile_document(training()));
   expect_golden("profile_training.csv", profile_csv(training()));
   Profile profile = bare_profile();
   profile.regions = made_regions();
@@ -457,6 +467,8 @@ report::Run made_run() {
 
 TEST(Golden, Run) {
   expect_golden("run.json", run_json(made_run()));
+  expect_document("run", run_document(made_run()));
+  expect_document("verdict", verdict_document(made_run()));
   report::Run attached;
   attached.attached_pid = 4711;
   attached.detached = true;
@@ -512,6 +524,7 @@ Sweep made_sweep() {
 TEST(Golden, Sweep) {
   Sweep sweep = made_sweep();
   expect_golden("sweep.json", sweep_json(sweep));
+  expect_document("sweep", sweep_document(sweep));
   expect_golden("sweep.csv", sweep_csv(sweep));
   sweep.needs_blas = false;
   sweep.agrees.reset();
@@ -555,6 +568,7 @@ TEST(Golden, Comparison) {
   file.only_here = {"maxpool reference, \"other\""};
   file.warnings = {{"kernel", "6.1 and 6.2"}};
   expect_golden("compare.json", comparison_json(comparison));
+  expect_document("compare", comparison_document(comparison));
   expect_golden("compare.csv", comparison_csv(comparison));
 }
 
@@ -585,6 +599,7 @@ TEST(Golden, Blas) {
   survey.libraries = {library, broken};
   survey.notes = {"1 library could not be measured."};
   expect_golden("blas.json", survey_json(survey));
+  expect_document("blas", survey_document(survey));
 }
 
 TEST(Golden, Machine) {
@@ -597,6 +612,7 @@ TEST(Golden, Machine) {
                      {"smt", State::kNote, "on", "siblings share a core", ""},
                      {"turbo", State::kUnknown, "not visible", "", ""}};
   expect_golden("doctor.json", doctor_json(doctor));
+  expect_document("doctor", doctor_document(doctor));
 
   PeakReport peak;
   peak.version = "0.1.0";
@@ -605,6 +621,7 @@ TEST(Golden, Machine) {
   peak.cpus = {0};
   peak.peak = *sample_profile().peak;
   expect_golden("peak.json", peak_report_json(peak));
+  expect_document("peak", peak_document(peak));
 
   Events events;
   events.version = "0.1.0";
@@ -628,6 +645,7 @@ TEST(Golden, Machine) {
   none.status = "none";
   events.cores = {{"Intel Sapphire Rapids", "cpu", {flops, none}}};
   expect_golden("events.json", events_json(events));
+  expect_document("events", events_document(events));
   Events elsewhere;
   elsewhere.here = false;
   elsewhere.cpu_id = "arm/65/1";
@@ -635,7 +653,14 @@ TEST(Golden, Machine) {
   expect_golden("events_elsewhere.json", events_json(elsewhere));
 }
 
-TEST(Golden, Workloads) { expect_golden("workloads.json", graph_json(resnet20())); }
+TEST(Golden, Workloads) {
+  expect_golden("workloads.json", graph_json(resnet20()));
+  expect_document("workloads",
+                  workloads_document({{{"textcnn", "a text CNN"}, {"FILE.json", "your own"}},
+                                      {{"linear", "inputs, outputs"}, {"relu", "-"}}}));
+  expect_document("network",
+                  network_document({"small", "1x3x8x8", {{"conv1", "Convolution2D", "1x4x8x8"}}}));
+}
 
 // What a program with regions writes itself.
 TEST(Golden, LibraryRegions) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "src/report/render/writers.h"
+#include "src/report/data/writers.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {

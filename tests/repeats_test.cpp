@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "src/measure/statistics.h"
-#include "src/report/documents/run_content.h"
-#include "src/report/render/run_writers.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
+#include "src/report/documents/documents.h"
+#include "src/report/render/render.h"
 
 namespace hwprof {
 namespace {
@@ -180,7 +182,8 @@ TEST(Repeats, AllReportsHaveTheSameOutliersAndTimes) {
   EXPECT_EQ(json["outliers"][0]["index"], 4);
   EXPECT_EQ(json["outliers"][0]["cause"], "3 migrations (usual: 0)");
   for (const std::string& text :
-       {report::run_text(run, {.colour = false, .columns = 120}), report::run_markdown(run)}) {
+       {report::as_text(report::run_document(run), {.columns = 120, .full = true}),
+        report::as_markdown(report::run_document(run))}) {
     EXPECT_THAT(text, HasSubstr("Time of 10 runs, timed and not observed, after 1 warm-up run"));
     EXPECT_THAT(text, HasSubstr("1 loop, best of 10: 1.00 s per loop"));
     EXPECT_THAT(text, HasSubstr("1.00 s, 1.00 s, 1.00 s, 1.00 s, 1.50 s"));
@@ -206,7 +209,8 @@ TEST(Repeats, ATimeOfNothingHasNoOddUnit) {
 TEST(Repeats, AReportWithoutThemHasNone) {
   const report::Run run;
   EXPECT_TRUE(nlohmann::json::parse(report::run_json(run))["repeats"].is_null());
-  EXPECT_THAT(report::run_text(run, {}), Not(HasSubstr("loop, best of")));
+  EXPECT_THAT(report::as_text(report::run_document(run), {.full = true}),
+              Not(HasSubstr("loop, best of")));
 }
 
 }  // namespace

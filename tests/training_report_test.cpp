@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "src/report/render/writers.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/documents.h"
+#include "src/report/render/render.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {
@@ -69,7 +71,7 @@ Profile sample_training() {
 }
 
 TEST(TrainingReport, TheHeadlineSaysSpeedAccuracyAndWhereTheTimeGoes) {
-  EXPECT_THAT(profile_text(sample_training(), {.columns = 200}),
+  EXPECT_THAT(as_text(profile_document(sample_training()), {.columns = 200}),
               AllOf(HasSubstr("simd trains 45.0 k samples/s; 93.8 % of the held-out images right "
                               "after 2 epochs."),
                     HasSubstr("Most time: data, 60.0 %.")));
@@ -77,7 +79,8 @@ TEST(TrainingReport, TheHeadlineSaysSpeedAccuracyAndWhereTheTimeGoes) {
 
 TEST(TrainingReport, TextAndMarkdownHaveEpochsPhasesAndReasons) {
   const Profile profile = sample_training();
-  for (const std::string& report : {profile_text(profile, {}), profile_markdown(profile)}) {
+  for (const std::string& report : {as_text(profile_document(profile), {.full = true}),
+                                    as_markdown(profile_document(profile))}) {
     for (const char* part : {"generated digits, seed 0", "81.2", "1.250", "faults", "1.23 k",
                              "simd: stopped after 2 of 3 epochs", "blas: no BLAS is installed",
                              "cycles: no PMU here", "10000 to learn from", "learning rate 0.1"}) {

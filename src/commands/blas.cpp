@@ -12,8 +12,8 @@
 #include "src/commands/profile_blas.h"
 #include "src/commands/run.h"
 #include "src/report/documents/survey.h"
-#include "src/report/render/output.h"
 #include "src/report/render/printable.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 namespace {
@@ -123,9 +123,8 @@ Result<int> run_blas(const BlasOptions& options) {
   record.notes = {
       "* is what programs get; one thread, square matrices, a child process each; the peak is that "
       "of float32 FMA on the same core, for dgemm half of it"};
-  const auto printed = report::write_stdout(
-      options.output.format == Format::kJson ? report::survey_json(record)
-                                             : report::survey_text(record, report::stdout_style()));
+  const auto printed =
+      report::write_report(record, {report::survey_document, report::survey_json}, options.output);
   if (!printed) return error_of(printed);
   return exit_code(record.blas.verdict);
 }

@@ -12,7 +12,8 @@
 namespace hwprof::cli {
 namespace {
 
-constexpr Choice<Format> kFormats[] = {{"text", Format::kText}, {"json", Format::kJson}};
+constexpr Choice<Format> kFormats[] = {
+    {"text", Format::kText}, {"json", Format::kJson}, {"markdown", Format::kMarkdown}};
 
 constexpr const char* kWhat = "What is looked at";
 constexpr const char* kReport = "The report";
@@ -22,7 +23,7 @@ constexpr ValueOption<BlasOptions> kBlasOptions[] = {
      [](const std::string& name, const std::string& text, BlasOptions& to) {
        return store(parse_choice(name, text, kFormats), to.output.format);
      },
-     "Print text or json. Default: text."},
+     "Print text, json or markdown. Default: text."},
     {"-o,--output", "FILE", kReport, Occurs::kOnce,
      [](const std::string&, const std::string& text, BlasOptions& to) {
        return store<std::string>(text == "-" ? "" : text, to.output.file);
@@ -49,6 +50,8 @@ Action declare_blas(CLI::App& app, std::function<Result<int>(const BlasOptions&)
                typed->options.quick);
   declare_values(app, std::span<const ValueOption<BlasOptions>>(kBlasOptions), typed->values);
   declare_flag(app, "--json", kReport, "The same as --format json.", typed->json);
+  declare_flag(app, "--full", kReport, "Print all of the text report. Default: what matters most.",
+               typed->options.output.full);
   app.footer(
       "\nhwprof blas -- COMMAND ARGS: the verdict on the BLAS that the command uses, instead of\n"
       "what is installed.\n"

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "src/commands/comparable.h"
-#include "src/report/render/comparison_writers.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/documents.h"
 #include "src/report/render/output.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 namespace {
@@ -114,27 +116,6 @@ Result<std::vector<Comparable>> read_all(const std::vector<std::string>& paths) 
   return reports;
 }
 
-Result<void> write(const report::Comparison& record, const CompareOptions& options) {
-  std::string bytes;
-  switch (options.output.format) {
-    case Format::kText:
-      bytes = report::comparison_text(
-          record, options.output.file.empty() ? report::stdout_style() : report::TextStyle());
-      break;
-    case Format::kJson:
-      bytes = report::comparison_json(record);
-      break;
-    case Format::kCsv:
-      bytes = report::comparison_csv(record);
-      break;
-    case Format::kMarkdown:
-      bytes = report::comparison_markdown(record);
-      break;
-  }
-  return options.output.file.empty() ? report::write_stdout(bytes)
-                                     : report::write_file(options.output.file, bytes);
-}
-
 }  // namespace
 
 Result<int> run_compare(const CompareOptions& options) {
@@ -176,7 +157,10 @@ Result<int> run_compare(const CompareOptions& options) {
     file.only_here = only_in(other, baseline);
     file.warnings = differences(baseline, other);
   }
-  if (auto done = write(record, options); !done) return error_of(done);
+  const auto done = report::write_report(
+      record, {report::comparison_document, report::comparison_json, report::comparison_csv},
+      options.output);
+  if (!done) return error_of(done);
   return slower ? 1 : 0;
 }
 

@@ -45,6 +45,7 @@ constexpr ValueOption<CompareOptions> kCompareOptions[] = {
 struct Typed {
   TypedValues values;
   std::vector<std::string> files;
+  bool full = false;
 };
 
 }  // namespace
@@ -56,6 +57,8 @@ Action declare_compare(CLI::App& app, std::function<Result<int>(const CompareOpt
                  "the baseline, each other one is compared with it.")
       ->option_text("BASELINE FILE...");
   declare_values<CompareOptions>(app, kCompareOptions, typed->values);
+  declare_flag(app, "--full", kReport, "Print all of the text report. Default: what matters most.",
+               typed->full);
   app.footer(
       "\nhwprof --pin 0 --format json -o before.json\n"
       "hwprof compare before.json after.json\n"
@@ -66,6 +69,7 @@ Action declare_compare(CLI::App& app, std::function<Result<int>(const CompareOpt
     auto done = set_values<CompareOptions>(kCompareOptions, typed->values, options);
     if (!done) return error_of(done);
     options.files = typed->files;
+    options.output.full = typed->full;
     if (options.files.size() < 2) {
       return usage_error("compare needs two reports or more",
                          "hwprof compare BASELINE.json FILE.json");

@@ -2,7 +2,7 @@
 
 #include "src/commands/doctor_checks.h"
 #include "src/commands/doctor_facts.h"
-#include "src/report/render/output.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 
@@ -13,9 +13,8 @@ Result<int> run_doctor(const DoctorOptions& options) {
   const Result<DoctorFacts> facts = gather_facts();
   if (!facts) return error_of(facts);
   const report::Doctor doctor{HWPROF_VERSION, facts->machine, facts->cpus, examine(*facts)};
-  const auto printed = report::write_stdout(
-      options.output.format == Format::kJson ? report::doctor_json(doctor)
-                                             : report::doctor_text(doctor, report::stdout_style()));
+  const auto printed =
+      report::write_report(doctor, {report::doctor_document, report::doctor_json}, options.output);
   if (!printed) return error_of(printed);
   return doctor.clean() ? 0 : 1;
 }

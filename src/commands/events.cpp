@@ -8,7 +8,7 @@
 #include "src/base/suggest.h"
 #include "src/commands/try_events.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/render/output.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 namespace {
@@ -122,9 +122,7 @@ Result<int> run_events(const EventsOptions& options) {
   events->version = HWPROF_VERSION;
   events->explain = !options.names.empty();
   const auto printed =
-      report::write_stdout(options.output.format == Format::kJson
-                               ? report::events_json(*events)
-                               : report::events_text(*events, report::stdout_style()));
+      report::write_report(*events, {report::events_document, report::events_json}, options.output);
   if (!printed) return error_of(printed);
   return 0;
 }

@@ -16,7 +16,8 @@ namespace hwprof::cli {
 namespace {
 
 constexpr std::uint64_t kMaxThreads = 8192;  // CONFIG_NR_CPUS is at most that
-constexpr Choice<Format> kFormats[] = {{"text", Format::kText}, {"json", Format::kJson}};
+constexpr Choice<Format> kFormats[] = {
+    {"text", Format::kText}, {"json", Format::kJson}, {"markdown", Format::kMarkdown}};
 
 constexpr const char* kWhat = "What is looked at";
 constexpr const char* kReport = "The report";
@@ -35,7 +36,7 @@ constexpr ValueOption<Options> format_option() {
           kReport,
           Occurs::kOnce,
           set_format<Options>,
-          "Print text or json. Default: text."};
+          "Print text, json or markdown. Default: text."};
 }
 
 constexpr ValueOption<EventsOptions> kEventsOptions[] = {
@@ -94,7 +95,7 @@ template <class Options>
 struct Typed {
   TypedValues values;
   std::vector<std::string> names;
-  bool json = false;
+  bool json = false, full = false;
 };
 
 template <class Options>
@@ -102,6 +103,7 @@ Result<Options> judge(std::span<const ValueOption<Options>> table, const Typed<O
   Options options;
   if (auto done = set_values(table, typed.values, options); !done) return error_of(done);
   if (typed.json) options.output.format = Format::kJson;
+  options.output.full = typed.full;
   return options;
 }
 
@@ -114,6 +116,8 @@ Action declare(CLI::App& app, const ValueOption<Options> (&rows)[kSize],
   const std::span<const ValueOption<Options>> table(rows);
   declare_values(app, table, typed->values);
   declare_flag(app, "--json", kReport, "The same as --format json.", typed->json);
+  declare_flag(app, "--full", kReport, "Print all of the text report. Default: what matters most.",
+               typed->full);
   return [table, typed = std::move(typed), finish,
           run = std::move(run)](const std::vector<std::string>&) -> Result<int> {
     Result<Options> options = judge(table, *typed);

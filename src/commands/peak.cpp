@@ -4,7 +4,7 @@
 
 #include "src/measure/ceilings.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/render/output.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 
@@ -29,9 +29,8 @@ Result<int> run_peak(const PeakOptions& options) {
   }
   record.peak = measure_peak(record.machine, team);
   settle_peak(record.peak, {});
-  const auto printed = report::write_stdout(
-      options.output.format == Format::kJson ? report::peak_report_json(record)
-                                             : report::peak_text(record, report::stdout_style()));
+  const auto printed = report::write_report(
+      record, {report::peak_document, report::peak_report_json}, options.output);
   if (!printed) return error_of(printed);
   return 0;
 }

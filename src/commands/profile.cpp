@@ -10,8 +10,9 @@
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/profile_regions.h"
-#include "src/report/render/output.h"
-#include "src/report/render/writers.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/documents.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 namespace {
@@ -19,26 +20,6 @@ namespace {
 bool some_row_measured(const report::Profile& record) {
   return std::any_of(record.rows.begin(), record.rows.end(),
                      [](const report::Row& row) { return row.time_ns.has_value(); });
-}
-
-Result<void> write_report(const report::Profile& record, const Output& output) {
-  std::string bytes;
-  switch (output.format) {
-    case Format::kText:
-      bytes = report::profile_text(
-          record, output.file.empty() ? report::stdout_style() : report::TextStyle());
-      break;
-    case Format::kJson:
-      bytes = report::profile_json(record);
-      break;
-    case Format::kCsv:
-      bytes = report::profile_csv(record);
-      break;
-    case Format::kMarkdown:
-      bytes = report::profile_markdown(record);
-      break;
-  }
-  return output.file.empty() ? report::write_stdout(bytes) : report::write_file(output.file, bytes);
 }
 
 int exit_code(const report::Profile& record, const ProfileOptions& options) {
@@ -81,7 +62,10 @@ Result<int> run_profile(const ProfileOptions& options) {
   }
   record.elapsed_s = session->seconds();
   session->progress->clear();
-  if (auto done = write_report(record, options.measure.output); !done) return error_of(done);
+  const auto done = report::write_report(
+      record, {report::profile_document, report::profile_json, report::profile_csv},
+      options.measure.output);
+  if (!done) return error_of(done);
   return exit_code(record, options);
 }
 

@@ -257,7 +257,7 @@ constexpr ValueOption<ProfileFlags> kOptions[] = {
 
 struct Typed {
   TypedValues values;
-  bool no_ladder = false, overhead = false, verbose = false, quiet = false;
+  bool no_ladder = false, overhead = false, verbose = false, quiet = false, full = false;
 };
 
 std::uint64_t memory_bytes() {
@@ -397,6 +397,8 @@ Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOpt
                "Measure what counting, sampling and tracing cost in time and\n"
                "memory, on the same work by turns. Default: do not.",
                typed->overhead);
+  declare_flag(app, "--full", kReport, "Print all of the text report. Default: what matters most.",
+               typed->full);
   declare_flag(app, "-v,--verbose", kReport, "Log each step on standard error. Default: off.",
                typed->verbose);
   declare_flag(app, "-q,--quiet", kReport, "Log errors only, show no progress. Default: off.",
@@ -408,6 +410,7 @@ Action declare_profile(CLI::App& app, std::function<Result<int>(const ProfileOpt
         auto options = judge(*typed);
         if (!options) return error_of(options);
         options->measure.command = command_line;
+        options->measure.output.full = typed->full;
         start_log(typed->verbose ? Verbosity::kVerbose
                   : typed->quiet ? Verbosity::kQuiet
                                  : Verbosity::kNormal);

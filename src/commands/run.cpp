@@ -6,41 +6,30 @@
 #include <set>
 
 #include "src/commands/observe.h"
-#include "src/report/documents/run_content.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
+#include "src/report/documents/documents.h"
 #include "src/report/flame/flame.h"
 #include "src/report/render/output.h"
 #include "src/report/render/printable.h"
-#include "src/report/render/run_writers.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 namespace {
 
-using TextWriter = std::string (*)(const report::Run&, const report::TextStyle&);
+using Document = report::Document (*)(const report::Run&);
 
-std::string report_bytes(const report::Run& record, Format format, TextWriter text,
-                         bool to_stderr) {
-  switch (format) {
-    case Format::kJson:
-      return report::run_json(record);
-    case Format::kMarkdown:
-      return report::run_markdown(record);
-    case Format::kCsv:
-    case Format::kText:
-      break;
-  }
-  if (!to_stderr) return text(record, {});
-  return "\n" + text(record, report::stderr_style());  // apart from the command's output
-}
-
-void write_report(const report::Run& record, const RunOptions& options, TextWriter text) {
-  if (!options.output.file.empty()) {
-    const auto written = report::write_file(
-        options.output.file, report_bytes(record, options.output.format, text, false));
+void write(const report::Run& record, const RunOptions& options, Document document) {
+  const report::Writers<report::Run> writers{document, report::run_json};
+  Output output = options.output;
+  if (!output.file.empty()) {
+    const auto written = report::write_report(record, writers, output);
     if (written) return;
     spdlog::warn("{}; the report follows here", report::printable(written.error().what));
+    output.file.clear();
   }
   // Nobody is left to hear that standard error cannot be written.
-  static_cast<void>(report::write_stderr(report_bytes(record, options.output.format, text, true)));
+  static_cast<void>(report::write_report(record, writers, output, report::Stream::kStderr));
 }
 
 }  // namespace
@@ -62,7 +51,7 @@ Result<void> check_report_output(const RunOptions& options) {
 
 void write_stacks(const report::Run& record, const RunOptions& options) {
   const report::Executed& executed = record.blas.evidence.executed;
-  const report::FlameOptions drawing{.title = report::command_line(record),
+  const report::FlameOptions drawing{.title = report::shell_command(record.command),
                                      .hz = executed.frequency_hz};
   const bool page = options.flame.ends_with(".html");
   const auto flame = page ? report::flame_html : report::flame_svg;
@@ -84,11 +73,11 @@ void write_stacks(const report::Run& record, const RunOptions& options) {
 }
 
 void write_run_report(const report::Run& record, const RunOptions& options) {
-  write_report(record, options, report::run_text);
+  write(record, options, report::run_document);
 }
 
 void write_verdict(const report::Run& record, const RunOptions& options) {
-  write_report(record, options, report::run_verdict_text);
+  write(record, options, report::verdict_document);
 }
 
 Result<int> run_run(const RunOptions& options) {

@@ -157,7 +157,7 @@ struct Typed {
   TypedValues values;
   std::vector<std::string> pids;
   bool no_ladder = false, no_counters = false, no_calls = false, no_samples = false;
-  bool lines = false, ignore_failure = false;
+  bool lines = false, ignore_failure = false, full = false;
   bool verbose = false;
 };
 
@@ -176,6 +176,8 @@ void declare_flags(CLI::App& app, Typed& typed) {
                "Skip comparing the BLAS with its other core types after the\n"
                "command has ended, which takes up to 2 s. Default: compare.",
                typed.no_ladder);
+  declare_flag(app, "--full", kReport, "Print all of the text report. Default: what matters most.",
+               typed.full);
   declare_flag(app, "-v,--verbose", kReport, "Log each step on standard error. Default: off.",
                typed.verbose);
 }
@@ -188,6 +190,7 @@ Result<RunOptions> judge(std::span<const Row> table, const Typed& typed) {
   options.request.calls = !typed.no_calls;
   options.request.samples = !typed.no_samples;
   options.request.lines = typed.lines;
+  options.output.full = typed.full;
   options.request.ignore_failure = typed.ignore_failure;
   if (typed.no_samples && (typed.lines || options.request.stacks)) {
     return usage_error("--lines, --flame, --folded and --speedscope need samples",

@@ -9,30 +9,12 @@
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_record.h"
 #include "src/commands/sweep_laws.h"
-#include "src/report/render/output.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/documents.h"
+#include "src/report/write_report.h"
 
 namespace hwprof {
 namespace {
-
-Result<void> write_report(const report::Sweep& sweep, const Output& output) {
-  std::string bytes;
-  switch (output.format) {
-    case Format::kText:
-      bytes = report::sweep_text(
-          sweep, output.file.empty() ? report::stdout_style() : report::TextStyle());
-      break;
-    case Format::kJson:
-      bytes = report::sweep_json(sweep);
-      break;
-    case Format::kCsv:
-      bytes = report::sweep_csv(sweep);
-      break;
-    case Format::kMarkdown:
-      bytes = report::sweep_markdown(sweep);
-      break;
-  }
-  return output.file.empty() ? report::write_stdout(bytes) : report::write_file(output.file, bytes);
-}
 
 int exit_code(const report::Sweep& sweep, const SweepOptions& options) {
   if (sweep.run.partial) return interrupt_exit_code();
@@ -97,7 +79,10 @@ Result<int> run_sweep(const SweepOptions& options) {
   const Result<report::Sweep> sweep = measure_sweep(*session, options, *plan, tasks);
   if (!sweep) return error_of(sweep);
   session->progress->clear();
-  if (auto done = write_report(*sweep, options.measure.output); !done) return error_of(done);
+  const auto done =
+      report::write_report(*sweep, {report::sweep_document, report::sweep_json, report::sweep_csv},
+                           options.measure.output);
+  if (!done) return error_of(done);
   return exit_code(*sweep, options);
 }
 

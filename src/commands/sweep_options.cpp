@@ -142,7 +142,7 @@ constexpr std::string_view kShared[] = {"--blas",    "--seed",     "--pin",    "
 struct Typed {
   TypedValues own, shared;
   std::vector<ValueOption<ProfileFlags>> rows = profile_rows(kShared);
-  bool verbose = false, quiet = false;
+  bool verbose = false, quiet = false, full = false;
 };
 
 Result<SweepOptions> judge(const Typed& typed) {
@@ -174,6 +174,8 @@ Action declare_sweep(CLI::App& app, std::function<Result<int>(const SweepOptions
   auto typed = std::make_shared<Typed>();
   declare_values<SweepOptions>(app, kOptions, typed->own);
   declare_values<ProfileFlags>(app, typed->rows, typed->shared);
+  declare_flag(app, "--full", kReport, "Print all of the text report. Default: what matters most.",
+               typed->full);
   declare_flag(app, "-v,--verbose", kReport, "Log each step on standard error. Default: off.",
                typed->verbose);
   declare_flag(app, "-q,--quiet", kReport, "Log errors only, show no progress. Default: off.",
@@ -183,6 +185,7 @@ Action declare_sweep(CLI::App& app, std::function<Result<int>(const SweepOptions
         auto options = judge(*typed);
         if (!options) return error_of(options);
         options->measure.command = command_line;
+        options->measure.output.full = typed->full;
         start_log(typed->verbose ? Verbosity::kVerbose
                   : typed->quiet ? Verbosity::kQuiet
                                  : Verbosity::kNormal);

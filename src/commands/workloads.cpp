@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "src/base/suggest.h"
-#include "src/report/render/output.h"
+#include "src/report/documents/inspect.h"
+#include "src/report/write_report.h"
 #include "src/workloads/networks/layer_json.h"
 #include "src/workloads/networks/resnet20.h"
 #include "src/workloads/operations/operation.h"
@@ -28,35 +29,30 @@ constexpr KnownWorkload kKnown[] = {
     {"FILE.json", "your own network of layers; resnet20 can be written out to begin with"},
 };
 
-std::string list() {
-  std::string text;
-  for (const KnownWorkload& known : kKnown) {
-    text += fmt::format("{:<10} {}\n", known.name, known.meaning);
-  }
-  text += "\nOperations of a FILE.json, with the sizes that it must give:\n";
+report::WorkloadList list() {
+  report::WorkloadList list;
+  for (const KnownWorkload& known : kKnown)
+    list.workloads.push_back({std::string(known.name), std::string(known.meaning)});
   for (const OperationKind& kind : operation_kinds()) {
     std::vector<std::string_view> sizes;
     for (const SizeParameter& size : kind.sizes) {
       if (!size.of_input) sizes.push_back(size.name);
     }
-    text += fmt::format("  {:<15} {}\n", kind.name,
-                        sizes.empty() ? "-" : fmt::format("{}", fmt::join(sizes, ", ")));
+    list.operations.push_back(
+        {std::string(kind.name), sizes.empty() ? "-" : fmt::format("{}", fmt::join(sizes, ", "))});
   }
-  return text +
-         "\nRun one:       hwprof --workload NAME\n"
-         "Write one out: hwprof workloads resnet20 --format json -o FILE.json\n";
+  return list;
 }
 
-std::string described(const LayerGraph& graph) {
-  std::string text = fmt::format("{}: {} layers, input {}\n", graph.name, graph.layers.size(),
-                                 shape_text(graph.input));
+report::NetworkOutline outline(const LayerGraph& graph) {
+  report::NetworkOutline outline{graph.name, shape_text(graph.input), {}};
   const Result<Network> network = resolve(graph, 0);
-  if (!network) return text;
+  if (!network) return outline;
   for (const NetworkLayer& layer : network->layers) {
-    text += fmt::format("  {:<14} {:<22} {}\n", layer.name, layer.kind->type_name,
-                        shape_text(layer.output));
+    outline.layers.push_back(
+        {layer.name, std::string(layer.kind->type_name), shape_text(layer.output)});
   }
-  return text;
+  return outline;
 }
 
 }  // namespace
@@ -64,7 +60,7 @@ std::string described(const LayerGraph& graph) {
 Result<int> run_workloads(const WorkloadsOptions& options) {
   std::string bytes;
   if (options.name.empty()) {
-    bytes = list();
+    bytes = report::rendered(report::workloads_document(list()), options.output);
   } else {
     std::vector<std::string_view> names;
     const KnownWorkload* found = nullptr;
@@ -82,11 +78,12 @@ Result<int> run_workloads(const WorkloadsOptions& options) {
           fmt::format("{} is no list of layers that could be written out", options.name),
           "resnet20 is one");
     }
-    bytes = options.output.format == Format::kJson ? graph_json(found->graph())
-                                                   : described(found->graph());
+    bytes =
+        options.output.format == Format::kJson
+            ? graph_json(found->graph())
+            : report::rendered(report::network_document(outline(found->graph())), options.output);
   }
-  const auto done = options.output.file.empty() ? report::write_stdout(bytes)
-                                                : report::write_file(options.output.file, bytes);
+  const auto done = report::write_bytes(bytes, options.output);
   if (!done) return error_of(done);
   return 0;
 }

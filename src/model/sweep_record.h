@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "src/model/record.h"
-#include "src/report/render/writers.h"
 
 namespace hwprof::report {
 
@@ -57,10 +56,5 @@ struct Sweep {
   std::optional<bool> agrees;  // all of time, size by size; absent: not judged
   std::string text;            // the verdict in words
 };
-
-std::string sweep_text(const Sweep& sweep, const TextStyle& style);
-std::string sweep_json(const Sweep& sweep);      // hwprof.sweep/1
-std::string sweep_csv(const Sweep& sweep);       // one line a point
-std::string sweep_markdown(const Sweep& sweep);  // GitHub tables
 
 }  // namespace hwprof::report

@@ -18,7 +18,7 @@ BLAS_PREFIXES = ("OPENBLAS_", "BLIS_", "MKL_", "OMP_", "GOTO_", "NVPL_")
 
 def environment(**changes):
     """This environment without anything that shapes a BLAS, plus `changes` (None removes)."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(BLAS_PREFIXES)}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(BLAS_PREFIXES) and k != "COLUMNS"}
     for name, value in changes.items():
         if value is None:
             clean.pop(name, None)

@@ -67,7 +67,7 @@ class Hostile(EvidenceTest):
             file.write(program)
         os.chmod(self.hostile, 0o755)
         files = {name: self.path("x." + name) for name in ["svg", "folded", "speedscope"]}
-        done = hwprof("run", "--no-ladder", "--flame", files["svg"], "--folded", files["folded"],
+        done = hwprof("run", "--full", "--no-ladder", "--flame", files["svg"], "--folded", files["folded"],
                       "--speedscope", files["speedscope"], "--", self.hostile)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_plain(done.stderr)

@@ -109,7 +109,7 @@ class OwnNetworks(CliTest):
 
     def test_text_and_markdown_show_every_layer(self):
         for form in ["text", "markdown"]:
-            done = hwprof("--workload", self.network(), *QUICK, "--repeat", "5", "--format", form)
+            done = hwprof("--workload", self.network(), *QUICK, "--repeat", "5", "--format", form, "--full")
             self.assertEqual(done.returncode, 0, done.stderr)
             for word in ["BatchNormalization", "FunctionName", "sum of"]:
                 self.assertIn(word, done.stdout)

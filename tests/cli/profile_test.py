@@ -247,6 +247,19 @@ class Formats(CliTest):
                     self.assertIn(variant, done.stdout)
             self.assertNotIn("\x1b", done.stdout, "colour where no terminal is")
 
+    def test_text_is_brief_unless_all_is_wanted(self):
+        brief, full = (hwprof(*quick(*more)).stdout for more in [[], ["--full"]])
+        self.assertLess(len(brief.splitlines()), len(full.splitlines()) / 2)
+        self.assertIn("--full", brief.splitlines()[-2] + brief.splitlines()[-1])
+        for part in ["Forward passes", "max rel."]:
+            self.assertNotIn(part, brief)
+            self.assertIn(part, full)
+
+    def test_text_is_as_wide_as_columns_say(self):
+        env = environment(COLUMNS="60")
+        for line in hwprof(*quick("--full"), env=env).stdout.splitlines():
+            self.assertTrue(len(line) <= 60 or "/" in line, line)
+
     def test_text_fits_100_columns(self):
         done = hwprof(*quick("--events", "flops,llc-miss,task-clock"))
         for line in done.stdout.splitlines():

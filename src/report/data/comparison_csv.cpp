@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include "src/report/data/csv_parts.h"
-#include "src/report/render/comparison_writers.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
 
 namespace hwprof::report {
 namespace {

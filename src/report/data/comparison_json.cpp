@@ -1,6 +1,7 @@
 // The contract hwprof.compare/1 (docs/json.md).
 #include "src/report/data/json_parts.h"
-#include "src/report/render/comparison_writers.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
 
 namespace hwprof::report {
 namespace {

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "src/report/data/csv_parts.h"
+#include "src/report/data/writers.h"
 #include "src/report/documents/content.h"
-#include "src/report/render/writers.h"
 
 namespace hwprof::report {
 namespace {

@@ -2,9 +2,9 @@
 // with its reason beside it. ASCII only: nlohmann escapes everything else, so that neither a path
 // that is no UTF-8 nor a control character reaches whoever prints the file.
 #include "src/report/data/json_parts.h"
+#include "src/report/data/writers.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/regions.h"
-#include "src/report/render/writers.h"
 
 namespace hwprof::report {
 namespace {

@@ -1,8 +1,8 @@
 // The contract hwprof.run/1 (docs/json.md). An absent or non-finite number is null, with its reason
 // beside it; ASCII only.
 #include "src/report/data/json_parts.h"
+#include "src/report/data/writers.h"
 #include "src/report/documents/regions.h"
-#include "src/report/render/run_writers.h"
 
 namespace hwprof::report {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "src/model/sweep_record.h"
+#include "src/report/data/writers.h"
 #include "src/report/data/csv_parts.h"
 
 namespace hwprof::report {

@@ -1,5 +1,5 @@
 // The contract hwprof.sweep/1 (docs/json.md).
-#include "src/model/sweep_record.h"
+#include "src/report/data/writers.h"
 #include "src/report/data/json_parts.h"
 
 namespace hwprof::report {

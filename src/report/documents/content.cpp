@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "src/report/documents/reasons.h"
 #include "src/report/render/format.h"
 
 namespace hwprof::report {
@@ -83,7 +84,55 @@ std::string bandwidth_text(const Peak& peak) {
   return fmt::format("GB/s read/copy/triad: {}", fmt::join(parts, ", "));
 }
 
+// "CPU 0, 1 thread; FMA peak 265 GFLOP/s (avx512), memory 31.5 GB/s"
+std::string place_text(const Profile& profile) {
+  const CpuList& cpus = profile.pin.actual;
+  std::string text = fmt::format("{}{}, {}", profile.pin.requested.empty() ? "not pinned, " : "",
+                                 cpus_in_words(cpus),
+                                 counted(static_cast<std::uint64_t>(profile.threads), "thread"));
+  if (!profile.peak) return text + "; no peak: " + given(profile.peak_reason);
+  text += fmt::format("; FMA peak {} GFLOP/s ({})", significant(profile.peak->f32_gflops, 3),
+                      profile.peak->isa);
+  if (!profile.peak->bandwidth.empty()) {
+    const Bandwidth& slowest = profile.peak->bandwidth.back();
+    text += fmt::format(", {} {} GB/s", slowest.level, significant(slowest.read_gbs, 3));
+  }
+  return text;
+}
+
+std::string library_text(const Blas& blas) {
+  if (!blas.provider) return "none could be loaded";
+  std::string text = *blas.provider;
+  text += blas.version.empty() ? ", version unknown" : " " + blas.version;
+  text += blas.core.empty() ? ", no core type" : ", core type " + blas.core;
+  text += blas.threads ? ", " + counted(static_cast<std::uint64_t>(*blas.threads), "thread")
+                       : ", number of threads unknown";
+  if (!blas.threading.empty()) text += " (" + blas.threading + ")";
+  return text;
+}
+
+std::string verdict_text(const Blas& blas) {
+  std::string text = blas.verdict;
+  if (blas.factor) text += fmt::format(", factor {}", significant(*blas.factor, 3));
+  return blas.why.empty() ? text : text + ": " + blas.why;
+}
+
+// Core type and, where its name does not say it, how it was chosen.
+std::string rung_name(const LadderRung& rung) {
+  if (rung.core.empty()) return rung.setting;
+  const bool chosen_by_name = !rung.as_found && rung.setting != "auto";
+  return chosen_by_name ? rung.core : fmt::format("{} ({})", rung.core, rung.setting);
+}
+
 }  // namespace
+
+std::string in_percent(double fraction) { return significant(fraction * 100, 3); }
+
+std::string time_cell(const std::optional<TimeNs>& time) {
+  if (!time) return std::string(kAbsent);
+  if (!time->ci95_low || !time->ci95_high) return duration(time->median);
+  return duration_with_interval(time->median, *time->ci95_low, *time->ci95_high);
+}
 
 std::string upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -144,34 +193,6 @@ std::string pmu_text(const Machine& machine) {
   return text;
 }
 
-Headline headline(const Profile& profile) {
-  const Blas& blas = profile.blas;
-  if (blas.verdict != "optimal") {
-    std::string text = "BLAS " + upper(blas.verdict) + ":";
-    if (blas.factor) {
-      text += fmt::format(" {} times faster is possible.", significant(*blas.factor, 3));
-    } else {
-      text += " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why);
-    }
-    if (!blas.fix.empty()) text += " Fix: " + blas.fix;
-    return {text, false};
-  }
-  const std::string library = blas.provider.value_or("the library");
-  const std::string optimal =
-      fmt::format("BLAS optimal ({}{}{}).", library, blas.core.empty() ? "" : ", ", blas.core);
-  if (profile.training) return {training_headline(*profile.training) + " " + optimal, true};
-  const auto fastest =
-      std::min_element(profile.passes.begin(), profile.passes.end(),
-                       [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
-  if (profile.layers) return {layers_headline(profile) + " " + optimal, true};
-  if (fastest == profile.passes.end()) {
-    return {fmt::format("BLAS optimal: {}", sentence(blas.why.empty() ? library : blas.why)), true};
-  }
-  return {fmt::format("Fastest forward pass: {}, {}. {}", fastest->name, duration(fastest->time_ns),
-                      optimal),
-          true};
-}
-
 std::string run_line(const Profile& profile) {
   return fmt::format("hwprof {}, started {}, took {} s", profile.version, profile.started_utc,
                      significant(profile.elapsed_s, 3));
@@ -183,13 +204,9 @@ std::string shell_command(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(quoted, " "));
 }
 
-std::string command_line(const Profile& profile) { return shell_command(profile.command); }
-
 std::vector<Field> machine_fields(const Profile& profile) {
   const auto& peak = profile.peak;
-  const std::string no_peak =
-      "not measured: " +
-      (profile.peak_reason.empty() ? "no reason was given" : profile.peak_reason);
+  const std::string no_peak = "not measured: " + given(profile.peak_reason);
   return {{"Machine", machine_text(profile.machine)},
           {"Caches", caches_text(profile.machine)},
           {"Counters", pmu_text(profile.machine)},
@@ -198,48 +215,12 @@ std::vector<Field> machine_fields(const Profile& profile) {
           {"Bandwidth", peak ? bandwidth_text(*peak) : no_peak}};
 }
 
-std::vector<Field> workload_fields(const Profile& profile) {
-  const Workload& work = profile.workload;
-  std::vector<std::string> shape;
-  for (const auto& [name, value] : work.shape) shape.push_back(fmt::format("{}={}", name, value));
-  const Field name{"Workload", fmt::format("{}, {}", work.name, fmt::join(shape, " "))};
-  if (work.layers > 0) {
-    return {{"Workload", fmt::format("{}; {}", name.text, counted(work.layers, "layer"))}};
-  }
-  if (profile.training) {
-    std::vector<Field> fields = training_fields(*profile.training);
-    fields.insert(fields.begin(), name);
-    return fields;
-  }
-
-  std::string documents = fmt::format("{} of {}, {} to {} words, mean {}; {}", work.documents_used,
-                                      work.documents_total, work.min_length, work.max_length,
-                                      significant(work.mean_length, 4), work.documents);
-  if (work.short_documents > 0) {
-    documents += fmt::format("; {} shorter than the filter, padded with zeros to its width",
-                             counted(work.short_documents, "document"));
-  }
-  const std::string padding = fmt::format(
-      "{}: the convolution does {} times the work of unpadded documents; padding to the longest of "
-      "the batch would make it {} times",
-      work.padding, significant(work.padding_factor, 3), significant(work.batch_padding_factor, 3));
-  return {name, {"Documents", documents}, {"Padding", padding}, {"Vectors", work.embedding}};
-}
-
 std::vector<Field> blas_fields(const Blas& blas) {
-  std::string library = blas.provider.value_or("none could be loaded");
-  if (blas.provider) {
-    library += blas.version.empty() ? ", version unknown" : " " + blas.version;
-    library += blas.core.empty() ? ", no core type" : ", core type " + blas.core;
-    library += blas.threads ? ", " + counted(static_cast<std::uint64_t>(*blas.threads), "thread")
-                            : ", number of threads unknown";
-    if (!blas.threading.empty()) library += " (" + blas.threading + ")";
-  }
   std::vector<std::string> environment;
   for (const auto& [name, value] : blas.environment) {
     environment.push_back(fmt::format("{}={}", name, value.empty() ? "\"\"" : value));
   }
-  std::vector<Field> fields = {{"Library", library}};
+  std::vector<Field> fields = {{"Library", library_text(blas)}};
   if (!blas.path.empty()) {
     fields.push_back(
         {"Path", blas.requested.empty() || blas.requested == blas.path
@@ -249,12 +230,56 @@ std::vector<Field> blas_fields(const Blas& blas) {
   fields.push_back({"Environment", environment.empty()
                                        ? "no variable that shapes a BLAS is set"
                                        : fmt::format("{}", fmt::join(environment, ", "))});
-  std::string verdict = blas.verdict;
-  if (blas.factor) verdict += fmt::format(", factor {}", significant(*blas.factor, 3));
-  if (!blas.why.empty()) verdict += ": " + blas.why;
-  fields.push_back({"Verdict", verdict});
+  fields.push_back({"Verdict", verdict_text(blas)});
   if (!blas.fix.empty()) fields.push_back({"Fix", blas.fix});
   return fields;
+}
+
+std::vector<Field> brief_machine(const Profile& profile) {
+  return {{"Machine", machine_text(profile.machine)}, {"Ran on", place_text(profile)}};
+}
+
+Field brief_blas(const Blas& blas) { return {"BLAS", library_text(blas), {verdict_text(blas)}}; }
+
+Fields warnings_of(const std::vector<Warning>& warnings) {
+  Fields fields{.title = "Warnings", .good = false};
+  for (const Warning& warning : warnings) fields.rows.push_back({warning.code, warning.text});
+  return fields;
+}
+
+Paragraph partial_remark() {
+  return {"PARTIAL: interrupted; only what was measured until then is shown.",
+          Paragraph::Kind::kAlert};
+}
+
+Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note) {
+  Table table{.title = "Ladder: the same sgemm on each rung, fastest first",
+              .columns = {{"core type", true},
+                          {"GFLOP/s"},
+                          {"% of\nFMA peak"},
+                          {"vectors", true},
+                          {"library", true}},
+              .rows = {},
+              .notes = {}};
+  Reasons reasons;
+  for (const LadderRung& rung : ladder) {
+    if (!rung.gflops || !rung.peak_fraction) {
+      reasons.add(given(rung.reason), rung_name(rung));
+    }
+    const auto slash = rung.library.rfind('/');
+    table.rows.push_back(
+        {"",
+         {rung_name(rung), rung.gflops ? significant(*rung.gflops, 3) : std::string(kAbsent),
+          rung.peak_fraction ? in_percent(*rung.peak_fraction) : std::string(kAbsent),
+          rung.vector_class.empty() ? std::string(kAbsent) : rung.vector_class,
+          fmt::format(
+              "{} {}", rung.provider,
+              slash == std::string::npos ? rung.library : rung.library.substr(slash + 1))}});
+  }
+  if (!note.empty()) table.notes.push_back(note);
+  append(table.notes, reasons.sentences());
+  table.brief = reasons.sentences();
+  return table;
 }
 
 }  // namespace hwprof::report

@@ -1,4 +1,4 @@
-// `hwprof doctor`: what is to be mended first, each with its command; then what is to be known;
+// `hwprof doctor`: what is to be fixed first, each with its command; then what is to be known;
 // then what is well.
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/render/format.h"
-#include "src/report/render/page.h"
 
 namespace hwprof::report {
 namespace {
@@ -19,7 +18,7 @@ struct Section {
   const char* title;
 };
 // In the order of the page.
-constexpr Section kSections[] = {{State::kMend, "mend", "To mend"},
+constexpr Section kSections[] = {{State::kMend, "mend", "To fix"},
                                  {State::kNote, "note", "To know"},
                                  {State::kUnknown, "unknown", "Not visible from here"},
                                  {State::kGood, "good", "Good"}};
@@ -31,11 +30,11 @@ std::uint64_t count(const Doctor& doctor, State state) {
 }
 
 std::string headline(const Doctor& doctor) {
-  const std::uint64_t mend = count(doctor, State::kMend);
+  const std::uint64_t to_fix = count(doctor, State::kMend);
   const std::string others =
       fmt::format("{} to know, {} good", count(doctor, State::kNote), count(doctor, State::kGood));
-  if (mend == 0) return fmt::format("Nothing stands in the way: {}", others);
-  return fmt::format("{} in the way of good numbers; {}", counted(mend, "thing"), others);
+  if (to_fix == 0) return fmt::format("Nothing to fix: {}", others);
+  return fmt::format("{} to fix for good numbers; {}", counted(to_fix, "thing"), others);
 }
 
 }  // namespace
@@ -49,31 +48,26 @@ std::string to_string(State state) {
 
 bool Doctor::clean() const { return count(*this, State::kMend) == 0; }
 
-std::string doctor_text(const Doctor& doctor, const TextStyle& style) {
-  Page page(style);
-  page.paragraph(headline(doctor), 0, 0, doctor.clean() ? Tone::kGood : Tone::kBad);
+Document doctor_document(const Doctor& doctor) {
   const Machine& machine = doctor.machine;
-  page.paragraph(
+  Document document;
+  document.add(Headline{headline(doctor), doctor.clean()});
+  document.add(Paragraph{
       fmt::format("{}, Linux {}{}, CPUs {}", machine.cpu_name, machine.kernel,
                   machine.virtualized ? ", virtual machine" : "", format_cpu_list(doctor.cpus)),
-      0, 2);
-  std::size_t width = 0;
-  for (const Finding& finding : doctor.findings) width = std::max(width, finding.name.size());
-  const int hang = static_cast<int>(width) + 4;
+      Paragraph::Kind::kRemark});
   for (const Section& section : kSections) {
-    if (count(doctor, section.state) == 0) continue;
-    page.blank();
-    page.paragraph(section.title, 0, 0, Tone::kTitle);
+    Fields fields{section.title};
     for (const Finding& finding : doctor.findings) {
       if (finding.state != section.state) continue;
-      page.paragraph(fmt::format("{:<{}}  {}", finding.name, width, finding.finding), 2, hang);
-      if (!finding.consequence.empty()) page.paragraph(finding.consequence, hang, hang);
-      if (finding.remedy.empty()) continue;
+      Field& field = fields.rows.emplace_back(Field{finding.name, finding.finding});
+      if (!finding.consequence.empty()) field.more.push_back(finding.consequence);
       const char* label = finding.state == State::kMend ? "fix: " : "try: ";
-      page.paragraph(label + finding.remedy, hang, hang + 5);
+      if (!finding.remedy.empty()) field.more.push_back(label + finding.remedy);
     }
+    document.add(std::move(fields));
   }
-  return page.take();
+  return document;
 }
 
 std::string doctor_json(const Doctor& doctor) {

@@ -6,12 +6,9 @@
 #include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/render/page.h"
 
 namespace hwprof::report {
 namespace {
-
-constexpr int kNameColumns = 18, kStatusColumns = 13;
 
 // perf's and hwprof's raw form of an encoding.
 std::string raw_name(std::uint64_t config) { return fmt::format("r{:04x}", config); }
@@ -56,34 +53,25 @@ std::string without_caveat(const EventLine& line) {
   return std::string(reason);
 }
 
-void list(const EventsCore& core, Page& page) {
-  page.paragraph(fmt::format("{:<{}}{:<{}}{}", "event", kNameColumns, "status", kStatusColumns,
-                             "native event, or why there is none"),
-                 0, 0, Tone::kFaint);
+Table list(const EventsCore& core) {
+  Table table{
+      .columns = {{"event", true}, {"status", true}, {"native event, or why there is none", true}}};
   Reasons reasons;
   for (const EventLine& line : core.events) {
-    page.paragraph(fmt::format("{:<{}}{:<{}}{}", line.resolved.name, kNameColumns, line.status,
-                               kStatusColumns, what_it_is(line)),
-                   0, kNameColumns + kStatusColumns);
+    table.rows.push_back({"", {line.resolved.name, line.status, what_it_is(line)}});
     // What the core lacks stands in its line already.
     if (has_status_of_failure(line) && line.status != "none" &&
         line.reason.find(what_it_is(line)) != 0) {
       reasons.add(given(line.reason), line.resolved.name);
     }
   }
-  for (const std::string& sentence : reasons.sentences()) {
-    page.blank();
-    page.paragraph(sentence, 0, 2);
-  }
+  table.notes = table.brief = reasons.sentences();
+  return table;
 }
 
-void explain(const EventLine& line, const Events& events, const EventsCore& core, Page& page) {
+Fields explain(const EventLine& line, const Events& events, const EventsCore& core) {
   const ResolvedEvent& event = line.resolved;
-  page.blank();
   const std::string id = events.cpu_id;
-  page.paragraph(core.core.empty() ? fmt::format("{} on {}", event.name, id)
-                                   : fmt::format("{} on {} ({})", event.name, core.core, id),
-                 0, 2, Tone::kTitle);
   const bool failed = has_status_of_failure(line);
   const bool absent = event.event.empty();
   std::vector<Field> fields;
@@ -106,23 +94,21 @@ void explain(const EventLine& line, const Events& events, const EventsCore& core
   add("source", event.document.empty()
                     ? event.source
                     : fmt::format("{}, after: {}", event.source, event.document));
-  page.fields(fields);
+  return {core.core.empty() ? fmt::format("{} on {}", event.name, id)
+                            : fmt::format("{} on {} ({})", event.name, core.core, id),
+          std::move(fields)};
 }
 
-void closing(const Events& events, Page& page) {
-  page.blank();
-  page.paragraph("Any other event", 0, 0, Tone::kTitle);
-  std::vector<Field> fields;
-  if (!events.libpfm.empty()) fields.push_back({"by name", events.libpfm});
-  fields.push_back({"raw",
-                    "r01c2, or cpu/event=0xc2,umask=0x01/ with the fields of the PMU in "
-                    "/sys/bus/event_source/devices/*/format"});
-  page.fields(fields);
-  page.blank();
-  page.paragraph(events.here
-                     ? "Explain one: hwprof events flops. Another CPU: hwprof events --cpu "
-                       "intel/6/143"
-                     : fmt::format("Explain one: hwprof events --cpu {} flops", events.cpu_id));
+void closing(const Events& events, Document& document) {
+  Fields fields{"Any other event"};
+  if (!events.libpfm.empty()) fields.rows.push_back({"by name", events.libpfm});
+  fields.rows.push_back({"raw",
+                         "r01c2, or cpu/event=0xc2,umask=0x01/ with the fields of the PMU in "
+                         "/sys/bus/event_source/devices/*/format"});
+  document.add(std::move(fields));
+  document.add(Paragraph{
+      events.here ? "Explain one: hwprof events flops. Another CPU: hwprof events --cpu intel/6/143"
+                  : fmt::format("Explain one: hwprof events --cpu {} flops", events.cpu_id)});
 }
 
 Json term_json(const NativeTerm& term) {
@@ -151,29 +137,24 @@ Json line_json(const EventLine& line) {
 
 }  // namespace
 
-std::string events_text(const Events& events, const TextStyle& style) {
-  Page page(style);
+Document events_document(const Events& events) {
+  Document document;
   for (const EventsCore& core : events.cores) {
     const std::string name = core.core.empty() ? "not in the event table" : core.core;
     if (events.here) {
-      page.paragraph(fmt::format("{} ({}: {}){}", events.cpu_name, events.cpu_id, name,
-                                 events.cpu ? fmt::format(", CPU {}", *events.cpu) : ""),
-                     0, 2, Tone::kTitle);
-      page.paragraph("PMU: " + events.pmu, 0, 2);
+      document.add(Headline{fmt::format("{} ({}: {}){}", events.cpu_name, events.cpu_id, name,
+                                        events.cpu ? fmt::format(", CPU {}", *events.cpu) : ""),
+                            true});
+      document.add(Paragraph{"PMU: " + events.pmu, Paragraph::Kind::kRemark});
     } else if (!events.explain) {
-      if (&core != &events.cores.front()) page.blank();
-      page.paragraph(fmt::format("{}: {}", events.cpu_id, name), 0, 2, Tone::kTitle);
+      document.add(Headline{fmt::format("{}: {}", events.cpu_id, name), true});
     }
-    if (events.explain) {
-      for (const EventLine& line : core.events) explain(line, events, core, page);
-    } else {
-      page.blank();
-      list(core, page);
-    }
+    if (!events.explain) document.add(list(core));
+    for (const EventLine& line : core.events)
+      if (events.explain) document.add(explain(line, events, core));
   }
-  if (!events.explain) closing(events, page);
-  std::string text = page.take();
-  return text.substr(text.find_first_not_of('\n'));
+  if (!events.explain) closing(events, document);
+  return document;
 }
 
 std::string events_json(const Events& events) {

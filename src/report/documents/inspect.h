@@ -1,5 +1,5 @@
-// Records of the commands that look at the machine, and their writers: `hwprof events`, `doctor`
-// and `peak`.
+// Records of the commands that look at the machine, and what is said of them: `hwprof events`,
+// `doctor`, `peak` and `workloads`.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 #include "counters/events/event_table.h"
 #include "counters/events/resolve.h"
 #include "src/model/record.h"
-#include "src/report/render/writers.h"
+#include "src/report/document.h"
 
 namespace hwprof::report {
 
@@ -40,7 +40,7 @@ struct Events {
   std::vector<EventsCore> cores;  // one; of another machine's hybrid each kind
 };
 
-std::string events_text(const Events& events, const TextStyle& style);
+Document events_document(const Events& events);
 std::string events_json(const Events& events);  // hwprof.events/1
 
 enum class State {
@@ -68,7 +68,7 @@ struct Doctor {
   [[nodiscard]] bool clean() const;  // nothing to mend
 };
 
-std::string doctor_text(const Doctor& doctor, const TextStyle& style);
+Document doctor_document(const Doctor& doctor);
 std::string doctor_json(const Doctor& doctor);  // hwprof.doctor/1
 
 struct PeakReport {
@@ -78,7 +78,28 @@ struct PeakReport {
   Peak peak;
 };
 
-std::string peak_text(const PeakReport& report, const TextStyle& style);
+Document peak_document(const PeakReport& report);
 std::string peak_report_json(const PeakReport& report);  // hwprof.peak/1
+
+// A name and what it is; of an operation the sizes that it must be given.
+struct NamedThing {
+  std::string name, meaning;
+};
+
+struct WorkloadList {
+  std::vector<NamedThing> workloads, operations;
+};
+
+// A network of layers, written out for people; its JSON is the file that can be profiled.
+struct NetworkOutline {
+  struct Layer {
+    std::string name, type, output;
+  };
+  std::string name, input;
+  std::vector<Layer> layers;
+};
+
+Document workloads_document(const WorkloadList& list);
+Document network_document(const NetworkOutline& network);
 
 }  // namespace hwprof::report

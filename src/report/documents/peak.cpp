@@ -5,7 +5,6 @@
 #include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/render/format.h"
-#include "src/report/render/page.h"
 
 namespace hwprof::report {
 
@@ -30,35 +29,30 @@ Json peak_json(const Peak& peak) {
           {"bandwidth", detail}};
 }
 
-std::string peak_text(const PeakReport& report, const TextStyle& style) {
-  Page page(style);
+Document peak_document(const PeakReport& report) {
   const Peak& peak = report.peak;
-  page.paragraph(fmt::format("{} by {} on {}, {}", si(peak.f32_gflops * 1e9, "FLOP/s"), peak.isa,
-                             report.machine.cpu_name,
-                             counted(static_cast<std::uint64_t>(peak.threads), "thread")),
-                 0, 2, Tone::kTitle);
-  page.paragraph(
-      fmt::format("CPUs {}{}; float32, medians; other work on these CPUs lowers them",
-                  format_cpu_list(report.cpus), report.pinned.empty() ? " (not pinned)" : ""),
-      0, 2);
-  Table widths{
-      .title = "FMA peak", .columns = {{"vectors", true}, {"GFLOP/s"}}, .rows = {}, .notes = {}};
+  Table widths{.title = "FMA peak", .columns = {{"vectors", true}, {"GFLOP/s"}}};
   for (const auto& [isa, gflops] : peak.by_isa) {
     widths.rows.push_back({"", {isa, significant(gflops, 3)}});
   }
-  page.table(widths);
   Table levels{.title = "Bandwidth, GB/s",
-               .columns = {{"level", true}, {"array a thread"}, {"read"}, {"copy"}, {"triad"}},
-               .rows = {},
-               .notes = {}};
+               .columns = {{"level", true}, {"array a thread"}, {"read"}, {"copy"}, {"triad"}}};
   for (const Bandwidth& level : peak.bandwidth) {
     levels.rows.push_back({"",
                            {level.level, binary_bytes(static_cast<double>(level.working_set_bytes)),
                             significant(level.read_gbs, 3), significant(level.copy_gbs, 3),
                             significant(level.triad_gbs, 3)}});
   }
-  page.table(levels);
-  return page.take();
+  Document document;
+  document.add(Headline{fmt::format("{} by {} on {}, {}", si(peak.f32_gflops * 1e9, "FLOP/s"),
+                                    peak.isa, report.machine.cpu_name,
+                                    counted(static_cast<std::uint64_t>(peak.threads), "thread")),
+                        true});
+  document.add(Paragraph{
+      fmt::format("CPUs {}{}; float32, medians; other work on these CPUs lowers them",
+                  format_cpu_list(report.cpus), report.pinned.empty() ? " (not pinned)" : ""),
+      Paragraph::Kind::kRemark});
+  return document.add(std::move(widths)).add(std::move(levels));
 }
 
 std::string peak_report_json(const PeakReport& report) {

@@ -7,7 +7,6 @@
 #include "src/report/data/json_parts.h"
 #include "src/report/documents/content.h"
 #include "src/report/render/format.h"
-#include "src/report/render/page.h"
 #include "src/report/render/printable.h"
 
 namespace hwprof::report {
@@ -54,6 +53,7 @@ Table libraries_table(const BlasSurvey& survey) {
     }
   }
   table.notes.insert(table.notes.end(), survey.notes.begin(), survey.notes.end());
+  table.brief = table.notes;
   return table;
 }
 
@@ -96,22 +96,25 @@ std::string verdict_line(const std::string& verdict, const std::optional<std::st
                      number_or_absent(peak_fraction, 3));
 }
 
-std::string survey_text(const BlasSurvey& survey, const TextStyle& style) {
-  Page page(style);
+Document survey_document(const BlasSurvey& survey) {
   const Blas& blas = survey.blas;
   const bool good = blas.verdict == "optimal";
   std::string verdict = blas.verdict;
-  if (blas.factor && *blas.factor > 1) {
+  if (blas.factor && *blas.factor > kWorthSaying) {
     verdict += fmt::format(", {:.1f} times slower than it could be", *blas.factor);
   }
-  page.paragraph(fmt::format("{}: {}", verdict, blas.why), 0, 2, good ? Tone::kGood : Tone::kBad);
-  if (!blas.fix.empty()) page.paragraph("fix: " + blas.fix, 2, 4);
-  for (const auto& [name, value] : blas.environment) {
-    page.paragraph(fmt::format("environment: {}={}", name, value), 2, 4);
-  }
-  page.table(libraries_table(survey));
-  page.table(ladder_table(blas));
-  return line_of(survey) + "\n" + page.take();
+  Document document;
+  document.add(Paragraph{line_of(survey), Paragraph::Kind::kLine});
+  document.add(Headline{fmt::format("{}: {}", verdict, blas.why), good});
+  const auto remark = [&](const std::string& text) {
+    document.add(Paragraph{text, Paragraph::Kind::kRemark});
+  };
+  if (!blas.fix.empty()) remark("fix: " + blas.fix);
+  for (const auto& [name, value] : blas.environment)
+    remark(fmt::format("environment: {}={}", name, value));
+  document.add(libraries_table(survey));
+  document.add(ladder_table(blas.ladder, blas.ladder_note), good ? Detail::kFull : Detail::kBoth);
+  return document;
 }
 
 std::string survey_json(const BlasSurvey& survey) {

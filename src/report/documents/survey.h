@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/model/record.h"
-#include "src/report/render/writers.h"
+#include "src/report/document.h"
 
 namespace hwprof::report {
 
@@ -31,7 +31,7 @@ struct BlasSurvey {
   std::vector<std::string> notes;
 };
 
-std::string survey_text(const BlasSurvey& survey, const TextStyle& style);
+Document survey_document(const BlasSurvey& survey);
 std::string survey_json(const BlasSurvey& survey);  // hwprof.blas/1
 
 // "verdict=optimal provider=openblas core=Zen gflops=61.3 peak_fraction=0.87", for other tools;

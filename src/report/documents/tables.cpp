@@ -13,12 +13,7 @@
 namespace hwprof::report {
 namespace {
 
-std::string in_percent(double fraction) { return significant(fraction * 100, 3); }
-
-std::string time_cell(const TimeNs& time) {
-  if (!time.ci95_low || !time.ci95_high) return duration(time.median);
-  return duration_with_interval(time.median, *time.ci95_low, *time.ci95_high);
-}
+constexpr bool kFull = true;  // a column that the brief form leaves out
 
 std::string peak_cell(const Row& row) {
   const double value = *row.peak_fraction * 100;
@@ -30,6 +25,19 @@ std::string bound_cell(const Row& row) {
   if (row.bound.empty()) return std::string(kAbsent);
   const bool level = row.bound == "memory" && !row.bandwidth_level.empty();
   return level ? fmt::format("memory ({})", row.bandwidth_level) : row.bound;
+}
+
+// "99 %, 98 %", and of many equal ones "8 x 99 %".
+std::string shares_cell(const std::vector<double>& shares) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < shares.size();) {
+    const std::string text = fmt::format("{:.0f} %", 100 * shares[i]);
+    std::size_t end = i;
+    while (end < shares.size() && fmt::format("{:.0f} %", 100 * shares[end]) == text) ++end;
+    parts.push_back(end - i > 1 ? fmt::format("{} x {}", end - i, text) : text);
+    i = end;
+  }
+  return parts.empty() ? std::string(kAbsent) : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -76,31 +84,34 @@ Table operations_table(const Profile& profile) {
   Table table{.title = "Operations",
               .columns = {{"variant", true},
                           {"time\n(median)"},
-                          {"time\n(min)"},
+                          {"time\n(min)", false, kFull},
                           {"GFLOP/s"},
                           {"% of\nFMA peak"},
                           {"bound by", true},
                           {"% of\npass"},
-                          {"max rel.\nerror"},
-                          {"% of\nroofline"},
-                          {"roofline\ntime"},
-                          {"FLOP/\nbyte"},
-                          {"FLOP\na call"},
-                          {"comparisons\na call"},
-                          {"bytes\na call"},
-                          {"cost units\na call"},
-                          {"timed\ncalls"},
-                          {"slices"}},
+                          {"max rel.\nerror", false, kFull},
+                          {"% of\nroofline", false, kFull},
+                          {"roofline\ntime", false, kFull},
+                          {"FLOP/\nbyte", false, kFull},
+                          {"FLOP\na call", false, kFull},
+                          {"comparisons\na call", false, kFull},
+                          {"bytes\na call", false, kFull},
+                          {"cost units\na call", false, kFull},
+                          {"timed\ncalls", false, kFull},
+                          {"slices", false, kFull}},
               .rows = {},
               .notes = {}};
-  Reasons reasons;
+  Reasons reasons, unmeasured;
   std::set<std::uint64_t> checked;
   bool interval = false;
   for (const Row& row : profile.rows) {
     const std::string name = name_of(row);
     const std::string dash(kAbsent);
     const auto& time = row.time_ns;
-    if (!time) reasons.add(given(row.reason), name);
+    if (!time) {
+      reasons.add(given(row.reason), name);
+      unmeasured.add(given(row.reason), name);
+    }
     interval = interval || (time && time->samples >= 2);
     if (row.max_rel_error) checked.insert(row.checked_documents);
     const auto three = [](double value) { return significant(value, 3); };
@@ -113,7 +124,7 @@ Table operations_table(const Profile& profile) {
     const std::string no_flop = row.model.flops == 0 ? row.op : name;
     table.rows.push_back(
         {group_of(row),
-         {row.variant, time ? time_cell(*time) : dash, time ? duration(time->min) : dash,
+         {row.variant, time_cell(time), time ? duration(time->min) : dash,
           derived(row.gflops, three, no_flop + " (GFLOP/s, % of peak)", gflops_reason(row)),
           row.peak_fraction ? peak_cell(row)
           : row.gflops      ? cell(row.peak_fraction, three, reasons, "% of FMA peak",
@@ -134,9 +145,8 @@ Table operations_table(const Profile& profile) {
   }
   if (interval) {
     table.notes.push_back(
-        "±: the longer side of the 95 % interval of the median; % of FMA peak is the median of "
-        "ratios of "
-        "neighbouring slices, not GFLOP/s over the peak above.");
+        "±: the longer side of the 95 % interval of the median. % of FMA peak: the median of the "
+        "ratios of neighbouring slices, not GFLOP/s over the peak above.");
   }
   if (!checked.empty()) {
     const std::string over = profile.layers
@@ -147,6 +157,7 @@ Table operations_table(const Profile& profile) {
         fmt::format("max rel. error: against the reference in double precision, {}.", over));
   }
   append(table.notes, reasons.sentences());
+  table.brief = unmeasured.sentences();
   return table;
 }
 
@@ -192,39 +203,44 @@ Table complexity_table(const Complexity& complexity) {
   return table;
 }
 
-// Core type and, where its name does not say it, how it was chosen.
-std::string rung_name(const LadderRung& rung) {
-  if (rung.core.empty()) return rung.setting;
-  const bool chosen_by_name = !rung.as_found && rung.setting != "auto";
-  return chosen_by_name ? rung.core : fmt::format("{} ({})", rung.core, rung.setting);
-}
-
-Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note) {
-  Table table{.title = "Ladder: the same sgemm on each rung, fastest first",
-              .columns = {{"core type", true},
-                          {"GFLOP/s"},
-                          {"% of\nFMA peak"},
-                          {"vectors", true},
-                          {"library", true}},
+Table scaling_table(const Scaling& scaling) {
+  Table table{.title = "Threads side by side",
+              .columns = {{"threads", true},
+                          {"time\n(median)"},
+                          {"speed-up"},
+                          {"efficiency\n(%)"},
+                          {"CPU share of each thread", true}},
               .rows = {},
               .notes = {}};
   Reasons reasons;
-  for (const LadderRung& rung : ladder) {
-    if (!rung.gflops || !rung.peak_fraction) {
-      reasons.add(given(rung.reason), rung_name(rung));
+  for (const ScalingRow& row : scaling.rows) {
+    for (std::size_t i = 0; i < row.points.size(); ++i) {
+      const ScalingPoint& point = row.points[i];
+      const auto three = [](const std::optional<double>& value, double unit) {
+        return value ? significant(*value * unit, 3) : std::string(kAbsent);
+      };
+      if (!point.cpu_shares_reason.empty())
+        reasons.add(point.cpu_shares_reason, row.op + " " + row.variant + " (CPU share)");
+      table.rows.push_back(
+          {fmt::format("{} {}  {}", row.op, row.variant, row.shape),
+           {fmt::format("{}", scaling.counts[i].threads),
+            point.time_ns ? duration(*point.time_ns) : std::string(kAbsent),
+            three(point.speedup, 1), three(point.efficiency, 100), shares_cell(point.cpu_shares)}});
     }
-    const auto slash = rung.library.rfind('/');
-    table.rows.push_back(
-        {"",
-         {rung_name(rung), rung.gflops ? significant(*rung.gflops, 3) : std::string(kAbsent),
-          rung.peak_fraction ? in_percent(*rung.peak_fraction) : std::string(kAbsent),
-          rung.vector_class.empty() ? std::string(kAbsent) : rung.vector_class,
-          fmt::format(
-              "{} {}", rung.provider,
-              slash == std::string::npos ? rung.library : rung.library.substr(slash + 1))}});
   }
-  if (!note.empty()) table.notes.push_back(note);
+  table.notes.push_back(fmt::format(
+      "speed-up: against {} thread{}; efficiency: speed-up over how many times more threads. CPU "
+      "share: CPU time over elapsed time of each thread of the process, the BLAS's own included.",
+      scaling.base_threads, scaling.base_threads == 1 ? "" : "s"));
+  for (const ScalingCount& count : scaling.counts) {
+    if (!count.oversubscribed) continue;
+    table.notes.push_back(fmt::format(
+        "{} threads share {}: oversubscribed, each gets a part of a CPU, and they wait for each "
+        "other",
+        std::max(count.threads, count.blas_threads), counted(scaling.cpus, "CPU")));
+  }
   append(table.notes, reasons.sentences());
+  table.brief = table.notes;
   return table;
 }
 

@@ -1,16 +1,73 @@
-// The drawing. Names stand in it as text only, never in the script: that reads them back from the
-// document, so no name can become code.
+// The drawing and the page around it. Names stand in it as text only, never in the script: that
+// reads them back from the document, so no name can become code.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 
 #include "src/report/flame/flame.h"
-#include "src/report/flame/flame_tree.h"
 #include "src/report/render/printable.h"
 
 namespace hwprof::report {
 namespace {
+
+// Stacks merged from their outermost frame on.
+struct FlameNode {
+  std::uint64_t samples = 0;                 // with all that it called
+  std::map<std::string, FlameNode> callees;  // by name
+};
+
+FlameNode flame_tree(std::span<const FoldedStack> stacks) {
+  FlameNode root;
+  for (const FoldedStack& stack : stacks) {
+    root.samples += stack.samples;
+    FlameNode* node = &root;
+    for (const std::string& frame : stack.frames) {
+      node = &node->callees[frame];
+      node->samples += stack.samples;
+    }
+  }
+  return root;
+}
+
+// Frames on top of each other, the root not counted.
+std::size_t depth_of(const FlameNode& node) {
+  std::size_t deepest = 0;
+  for (const auto& [name, callee] : node.callees) {
+    deepest = std::max(deepest, 1 + depth_of(callee));
+  }
+  return deepest;
+}
+
+// For text and attributes of XML and HTML: invisible characters shown as their escapes, the five
+// that mean something there as entities.
+std::string xml_text(const std::string& name) {
+  std::string text;
+  for (const char c : printable(name)) {
+    switch (c) {
+      case '&':
+        text += "&amp;";
+        break;
+      case '<':
+        text += "&lt;";
+        break;
+      case '>':
+        text += "&gt;";
+        break;
+      case '"':
+        text += "&quot;";
+        break;
+      case '\'':
+        text += "&#39;";
+        break;
+      default:
+        text += c;
+    }
+  }
+  return text;
+}
 
 constexpr double kWidth = 1200, kMargin = 10, kRow = 17, kTop = 54, kBottom = 34;
 constexpr double kCharacter = 6.7;   // of the 11 px monospaced font
@@ -163,6 +220,30 @@ constexpr const char* kScript = R"js(
 })();
 )js";
 
+// For those who have not read a flame graph before: a page around the drawing.
+constexpr const char* kPageStyle = R"css(
+body { margin: 2rem auto; max-width: 1800px; padding: 0 1.5rem; background: #fdfcf8;
+       color: #1c1c1c; font: 15px/1.5 system-ui, sans-serif }
+h1 { font-size: 1.25rem; overflow-wrap: anywhere }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; max-width: 62rem }
+dt { font-weight: 600 }
+dd { margin: 0 }
+i { display: inline-block; width: .9em; height: .9em; border-radius: 2px; vertical-align: -.1em }
+)css";
+
+constexpr const char* kPageLegend = R"html(<dl>
+<dt>Box</dt><dd>a function; its width is the share of the CPU time spent in it and in what it
+called. The order from left to right means nothing: it is alphabetical.</dd>
+<dt>Below it</dt><dd>what called it. Wide boxes with nothing above them are where the time goes.</dd>
+<dt><i style="background:hsl(30,82%,70%)"></i> warm</dt><dd>code of a program or a library; one
+name, one colour. [name] in brackets: a file without symbols.</dd>
+<dt><i style="background:hsl(165,45%,70%)"></i> green</dt><dd>code generated at run time.</dd>
+<dt><i style="background:hsl(265,45%,70%)"></i> violet</dt><dd>the kernel.</dd>
+<dt>Click</dt><dd>enlarges a box; Esc or &quot;Reset zoom&quot; goes back.</dd>
+<dt>Ctrl-F</dt><dd>marks the names that hold a text, and adds up their share.</dd>
+</dl>
+)html";
+
 }  // namespace
 
 std::string flame_svg(std::span<const FoldedStack> stacks, const FlameOptions& options) {
@@ -190,6 +271,15 @@ std::string flame_svg(std::span<const FoldedStack> stacks, const FlameOptions& o
              xml_text(shortened(options.title, kWidth - 260)), xml_text(detail), kStyle,
              kWidth * 1.5, kWidth - 180, kWidth - 70) +
          drawing.boxes() + "<script><![CDATA[" + kScript + "]]></script>\n</svg>\n";
+}
+
+std::string flame_html(std::span<const FoldedStack> stacks, const FlameOptions& options) {
+  const std::string title = xml_text(options.title);
+  return fmt::format(
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
+             title, kPageStyle) +
+         flame_svg(stacks, options) + kPageLegend + "</body>\n</html>\n";
 }
 
 }  // namespace hwprof::report

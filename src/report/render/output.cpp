@@ -7,12 +7,10 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -165,24 +163,7 @@ Result<void> replace(const Target& target, const std::string& bytes) {
   return {};
 }
 
-TextStyle style_of(int fd) {
-  constexpr int kLeastColumns = 60;
-  TextStyle style;
-  if (::isatty(fd) != 1) return style;
-  const char* no_colour = std::getenv("NO_COLOR");  // no-color.org: set and not empty
-  style.colour = no_colour == nullptr || *no_colour == '\0';
-  winsize size{};
-  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    style.columns = std::clamp<int>(size.ws_col, kLeastColumns, style.columns);
-  }
-  return style;
-}
-
 }  // namespace
-
-TextStyle stdout_style() { return style_of(STDOUT_FILENO); }
-
-TextStyle stderr_style() { return style_of(STDERR_FILENO); }
 
 Result<void> write_stderr(const std::string& bytes) {
   if (const int code = write_all(STDERR_FILENO, bytes)) {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "src/base/result.h"
-#include "src/report/render/writers.h"
 
 namespace hwprof::report {
 
@@ -14,10 +13,6 @@ Result<void> write_stdout(const std::string& bytes);
 
 // The same to standard error, where the report on a program goes whose standard output it is not.
 Result<void> write_stderr(const std::string& bytes);
-
-// For text on standard output: colour and width of the terminal, or 100 plain columns.
-TextStyle stdout_style();
-TextStyle stderr_style();
 
 // Refuses early what cannot work (a directory, a folder that is missing or not writable), so that
 // nobody waits for a measurement that cannot be saved. Creates nothing.

@@ -1,0 +1,185 @@
+// What a comparison says, before it gets a form.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "src/report/documents/content.h"
+#include "src/report/documents/documents.h"
+#include "src/report/documents/reasons.h"
+#include "src/report/render/format.h"
+
+namespace hwprof::report {
+namespace {
+
+std::string threshold_text(double threshold) { return fmt::format("{:g} %", 100 * threshold); }
+
+// "conv1d simd 1.92 times, linear simd 1.31 times and 3 more"
+std::string named(const std::vector<const ComparedRow*>& rows) {
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> names;
+  for (const ComparedRow* row : rows) {
+    if (names.size() == kMost) break;
+    names.push_back(fmt::format("{} {} times", row->label, significant(*row->ratio, 3)));
+  }
+  std::string text = fmt::format("{}", fmt::join(names, ", "));
+  if (rows.size() > kMost) text += fmt::format(" and {} more", rows.size() - kMost);
+  return text;
+}
+
+// All rows of `file` with this verdict.
+std::vector<const ComparedRow*> rows_with(const FileComparison& file, std::string_view verdict) {
+  std::vector<const ComparedRow*> found;
+  for (const ComparedRow& row : file.rows)
+    if (row.verdict == verdict) found.push_back(&row);
+  return found;
+}
+
+// What is said of one file; bad: some row is slower, or nothing could be judged.
+Headline verdict_on(const FileComparison& file, double threshold) {
+  const auto slower = rows_with(file, "slower"), faster = rows_with(file, "faster");
+  const auto clock = rows_with(file, "clock"), unknown = rows_with(file, "not-comparable");
+  if (!file.rows.empty() && unknown.size() == file.rows.size()) {
+    return {fmt::format("not judged: {}", sentence(unknown.front()->reason)), false};
+  }
+  const auto rows = [](std::size_t count) { return counted(count, "row"); };
+  std::vector<std::string> parts;
+  if (!slower.empty()) {
+    parts.push_back(fmt::format("{} of {} slower by more than {}: {}", slower.size(),
+                                rows(file.rows.size()), threshold_text(threshold), named(slower)));
+  }
+  if (!faster.empty()) {
+    parts.push_back(fmt::format("{} of {} faster by more than {}: {}", faster.size(),
+                                rows(file.rows.size()), threshold_text(threshold), named(faster)));
+  }
+  if (slower.empty() && faster.empty()) {
+    parts.push_back(fmt::format("no difference of more than {} was shown in {}",
+                                threshold_text(threshold),
+                                rows(file.rows.size() - unknown.size())));
+  }
+  if (!clock.empty()) {
+    parts.push_back(fmt::format("{} only by the clock", rows(clock.size())));
+  }
+  if (!unknown.empty()) parts.push_back(fmt::format("{} not comparable", rows(unknown.size())));
+  return {sentence(fmt::format("{}", fmt::join(parts, "; "))), slower.empty()};
+}
+
+std::string file_text(const ComparedFile& file) {
+  std::string text = fmt::format("{} ({}", file.path, file.schema);
+  if (!file.started_utc.empty()) text += ", started " + file.started_utc;
+  text += ")";
+  if (!file.command.empty()) text += ": " + shell_command(file.command);
+  return text;
+}
+
+std::string ratio_cell(const std::optional<double>& ratio, const std::optional<double>& low,
+                       const std::optional<double>& high) {
+  if (!ratio) return std::string(kAbsent);
+  const std::string middle = significant(*ratio, 3);
+  return low && high
+             ? fmt::format("{} [{}, {}]", middle, significant(*low, 3), significant(*high, 3))
+             : middle;
+}
+
+std::string time_cell(const std::optional<double>& ns) {
+  return ns ? duration(*ns) : std::string(kAbsent);
+}
+
+std::string p_cell(const std::optional<double>& p) {
+  if (!p) return std::string(kAbsent);
+  return *p < 0.001 ? scientific(*p) : significant(*p, 2);
+}
+
+}  // namespace
+
+Headline headline(const Comparison& comparison) {
+  Headline all{"", true};
+  for (const FileComparison& file : comparison.files) {
+    const Headline one = verdict_on(file, comparison.threshold);
+    if (!all.text.empty()) all.text += ' ';
+    all.text += fmt::format("{}: {}", file.file.path, one.text);
+    all.good = all.good && one.good;
+  }
+  return all;
+}
+
+std::vector<std::string> unmatched_rows(const FileComparison& file) {
+  std::vector<std::string> out;
+  for (const std::string& row : file.only_in_baseline)
+    out.push_back("only in the baseline: " + row);
+  for (const std::string& row : file.only_here) out.push_back("only in this file: " + row);
+  return out;
+}
+
+namespace {
+
+std::vector<Field> comparison_fields(const Comparison& comparison) {
+  std::vector<Field> fields = {{"Baseline", file_text(comparison.baseline)}};
+  for (const FileComparison& file : comparison.files) {
+    fields.push_back({"Compared", file_text(file.file)});
+  }
+  return fields;
+}
+
+Table changes_table(const Comparison& comparison, const FileComparison& file) {
+  Table table{.title = fmt::format("{} against {}", file.file.path, comparison.baseline.path),
+              .columns = {{"row", true},
+                          {"verdict", true},
+                          {"time ratio"},
+                          {"baseline\n(median)"},
+                          {"this file\n(median)"},
+                          {"ratio beside\nFMA peak", false, true},
+                          {"p (Holm)"},
+                          {"p", false, true},
+                          {"samples", false, true}},
+              .rows = {},
+              .notes = {}};
+  Reasons reasons;
+  bool interval = false, beside_peak = false;
+  for (const ComparedRow& row : file.rows) {
+    if (!row.reason.empty()) reasons.add(row.reason, row.label);
+    interval = interval || row.ratio_low;
+    beside_peak = beside_peak || row.peak_ratio;
+    table.rows.push_back(
+        {row.group,
+         {row.name, row.verdict, ratio_cell(row.ratio, row.ratio_low, row.ratio_high),
+          time_cell(row.baseline_ns), time_cell(row.ns),
+          ratio_cell(row.peak_ratio, row.peak_ratio_low, row.peak_ratio_high), p_cell(row.p_holm),
+          p_cell(row.p), fmt::format("{}, {}", row.baseline_samples, row.samples)}});
+  }
+  if (interval) {
+    table.notes.push_back(fmt::format(
+        "ratio: this file over the baseline, above 1 is slower, with its 95 % interval. Slower or "
+        "faster: p of the rank test below 0.05 after Holm's correction for {}, and the whole "
+        "interval beyond {}.",
+        counted(table.rows.size() * comparison.files.size(), "row"),
+        threshold_text(comparison.threshold)));
+  }
+  if (beside_peak) {
+    table.notes.push_back(
+        "beside FMA peak: the same ratio of times in units of the FMA peak measured beside each "
+        "slice, so without the clock. Where the time differs and that does not: clock.");
+  }
+  std::vector<std::string> missing = reasons.sentences();
+  append(missing, unmatched_rows(file));
+  append(table.notes, missing);
+  table.brief = std::move(missing);
+  return table;
+}
+
+}  // namespace
+
+Document comparison_document(const Comparison& comparison) {
+  Document document;
+  document.add(headline(comparison));
+  document.add(Fields{"", comparison_fields(comparison)});
+  for (const FileComparison& file : comparison.files) {
+    document.add(changes_table(comparison, file));
+    Fields warnings = warnings_of(file.warnings);
+    warnings.title = "Warnings on " + file.file.path;
+    document.add(std::move(warnings));
+  }
+  return document;
+}
+
+}  // namespace hwprof::report

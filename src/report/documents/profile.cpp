@@ -1,0 +1,134 @@
+// `hwprof profile`: the most important truth first, then what was measured and on what, then the
+// evidence.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "src/report/documents/content.h"
+#include "src/report/documents/documents.h"
+#include "src/report/documents/reasons.h"
+#include "src/report/documents/regions.h"
+#include "src/report/render/format.h"
+
+namespace hwprof::report {
+namespace {
+
+// Of what the brief form has a line for, not a table.
+std::vector<Field> brief_findings(const Profile& profile) {
+  std::vector<Field> fields;
+  const Complexity& complexity = profile.complexity;
+  if (complexity.agrees) {
+    fields.push_back({"Complexity", *complexity.agrees ? "the time agrees with the cost analysis"
+                                                       : complexity.text});
+  }
+  const std::string uncounted = no_counters(profile.rows);
+  if (!uncounted.empty()) fields.push_back({"Counters", uncounted});
+  fields.push_back(brief_blas(profile.blas));
+  return fields;
+}
+
+// The user has looked at regions in another way than the default, or had more of them made.
+bool regions_asked_for(const std::optional<Regions>& regions) {
+  return regions && (!regions->view.sort.empty() || regions->view.group_by != GroupBy::kPath ||
+                     regions->hidden > 0 || regions->trace);
+}
+
+}  // namespace
+
+Headline headline(const Profile& profile) {
+  const Blas& blas = profile.blas;
+  if (blas.verdict != "optimal") {
+    std::string text = "BLAS " + upper(blas.verdict) + ":";
+    if (blas.factor.value_or(1) > kWorthSaying) {
+      text += fmt::format(" {} times faster is possible.", significant(*blas.factor, 3));
+    } else {
+      text += " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why);
+    }
+    if (!blas.fix.empty()) text += " Fix: " + blas.fix;
+    return {text, false};
+  }
+  const std::string library = blas.provider.value_or("the library");
+  const std::string optimal =
+      fmt::format("BLAS optimal ({}{}{}).", library, blas.core.empty() ? "" : ", ", blas.core);
+  if (profile.training) return {training_headline(*profile.training) + " " + optimal, true};
+  const auto fastest =
+      std::min_element(profile.passes.begin(), profile.passes.end(),
+                       [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  if (profile.layers) return {layers_headline(profile) + " " + optimal, true};
+  if (fastest == profile.passes.end()) {
+    return {fmt::format("BLAS optimal: {}", sentence(blas.why.empty() ? library : blas.why)), true};
+  }
+  return {fmt::format("Fastest forward pass: {}, {}. {}", fastest->name, duration(fastest->time_ns),
+                      optimal),
+          true};
+}
+
+std::vector<Field> workload_fields(const Profile& profile) {
+  const Workload& work = profile.workload;
+  std::vector<std::string> shape;
+  for (const auto& [name, value] : work.shape) shape.push_back(fmt::format("{}={}", name, value));
+  const Field name{"Workload", fmt::format("{}, {}", work.name, fmt::join(shape, " "))};
+  if (work.layers > 0) {
+    return {{"Workload", fmt::format("{}; {}", name.text, counted(work.layers, "layer"))}};
+  }
+  if (profile.training) {
+    std::vector<Field> fields = training_fields(*profile.training);
+    fields.insert(fields.begin(), name);
+    return fields;
+  }
+
+  std::string documents = fmt::format("{} of {}, {} to {} words, mean {}; {}", work.documents_used,
+                                      work.documents_total, work.min_length, work.max_length,
+                                      significant(work.mean_length, 4), work.documents);
+  if (work.short_documents > 0) {
+    documents += fmt::format("; {} shorter than the filter, padded with zeros to its width",
+                             counted(work.short_documents, "document"));
+  }
+  const std::string padding = fmt::format(
+      "{}: the convolution does {} times the work of unpadded documents; padding to the longest of "
+      "the batch would make it {} times",
+      work.padding, significant(work.padding_factor, 3), significant(work.batch_padding_factor, 3));
+  return {name, {"Documents", documents}, {"Padding", padding}, {"Vectors", work.embedding}};
+}
+
+Document profile_document(const Profile& profile) {
+  constexpr auto kBrief = Detail::kBrief, kFull = Detail::kFull;
+  const bool optimal = profile.blas.verdict == "optimal";
+  Document document;
+  document.add(headline(profile));
+  if (profile.partial) document.add(partial_remark());
+  document.add(Paragraph{run_line(profile)}, kFull);
+  document.add(Paragraph{shell_command(profile.command), Paragraph::Kind::kCommand}, kFull);
+  document.add(Fields{"Machine", machine_fields(profile)}, kFull);
+  document.add(Fields{"Workload", workload_fields(profile)}, kFull);
+  std::vector<Field> brief = brief_machine(profile);
+  brief.push_back(workload_fields(profile).front());
+  document.add(Fields{"", brief}, kBrief);
+
+  if (profile.training) {
+    document.add(epochs_table(*profile.training)).add(phases_table(*profile.training));
+  }
+  const bool rows_first = !profile.layers && !profile.training;
+  document.add(operations_table(profile), rows_first ? Detail::kBoth : kFull);
+  document.add(repeats_table(profile));
+  document.add(counters_table(profile),
+               no_counters(profile.rows).empty() && rows_first ? Detail::kBoth : kFull);
+  add_layers(profile, document);
+  document.add(passes_table(profile), kFull);
+  if (profile.scaling) document.add(scaling_table(*profile.scaling));
+  document.add(complexity_table(profile.complexity), kFull);
+  document.add(regions_table(profile.regions),
+               regions_asked_for(profile.regions) ? Detail::kBoth : kFull);
+  document.add(overhead_table(profile.regions));
+
+  document.add(Fields{"", brief_findings(profile)}, kBrief);
+  document.add(Fields{"BLAS", blas_fields(profile.blas)}, kFull);
+  document.add(ladder_table(profile.blas.ladder, profile.blas.ladder_note),
+               optimal ? kFull : Detail::kBoth);
+  document.add(warnings_of(profile.warnings));
+  if (profile.partial) document.add(partial_remark());
+  return document;
+}
+
+}  // namespace hwprof::report

@@ -1,0 +1,366 @@
+// What is said of a program that was observed: the verdict on its BLAS with its evidence, then how
+// it ran.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "src/report/documents/content.h"
+#include "src/report/documents/documents.h"
+#include "src/report/documents/reasons.h"
+#include "src/report/documents/regions.h"
+#include "src/report/documents/survey.h"
+#include "src/report/render/format.h"
+#include "src/report/render/printable.h"
+
+namespace hwprof::report {
+namespace {
+
+constexpr std::size_t kMostRows = 12;       // of a table; the JSON report has all
+constexpr std::size_t kMostShapes = 3;      // of one row
+constexpr std::size_t kLongestSymbol = 48;  // names of C++ templates have hundreds of characters
+constexpr int kSignalBase = 128;            // exit code of a command that a signal ended
+
+std::string seconds_text(double seconds) { return significant(seconds, 3) + " s"; }
+
+std::string file_name(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
+}
+
+// "a; b", or `none` where both are empty.
+std::string with_reason(std::string text, const std::string& reason) {
+  if (reason.empty()) return text;
+  return text.empty() ? reason : text + "; " + reason;
+}
+
+std::string exit_text(const Run& run) {
+  if (run.attached_pid) {
+    return run.detached ? fmt::format("process {} goes on; hwprof detached", *run.attached_pid)
+                        : fmt::format("process {} has ended; its exit code is its parent's to know",
+                                      *run.attached_pid);
+  }
+  if (run.exit <= kSignalBase) return fmt::format("{}", run.exit);
+  // A program may also return such a number by itself; a shell cannot tell either.
+  const char* name = ::sigabbrev_np(run.exit - kSignalBase);
+  return name == nullptr
+             ? fmt::format("{}", run.exit)
+             : fmt::format("{} (128 + {}: SIG{})", run.exit, run.exit - kSignalBase, name);
+}
+
+std::string time_text(const Run& run) {
+  std::string text = "wall " + seconds_text(run.wall_s);
+  if (run.user_s) text += ", user " + seconds_text(*run.user_s);
+  if (run.system_s) text += ", system " + seconds_text(*run.system_s);
+  if (run.cpus_used)
+    text += fmt::format("; {} CPUs used on average", significant(*run.cpus_used, 3));
+  if (run.repeats) text += "; of the observed run, without the repeated ones";
+  return text;
+}
+
+std::string memory_text(const Run& run) {
+  if (!run.peak_rss_bytes) return "unknown: " + given(run.peak_rss_reason);
+  return fmt::format("{} at most, in the largest process",
+                     binary_bytes(static_cast<double>(*run.peak_rss_bytes)));
+}
+
+std::string declared_text(const Declared& declared) {
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : declared.environment) {
+    environment.push_back(fmt::format("{}={}", name, value.empty() ? "\"\"" : value));
+  }
+  std::string text = environment.empty() ? "no variable that shapes a BLAS is set"
+                                         : fmt::format("{}", fmt::join(environment, ", "));
+  text += declared.default_library.empty()
+              ? "; the loader has no libblas.so.3"
+              : fmt::format("; libblas.so.3 is {} ({})", declared.default_library,
+                            given(declared.default_provider));
+  text += declared.needed.empty()
+              ? "; the program's file names no BLAS"
+              : fmt::format("; the program's file needs {}", fmt::join(declared.needed, ", "));
+  return text;
+}
+
+std::string loaded_text(const std::vector<LoadedLibrary>& loaded) {
+  if (loaded.empty()) return "no BLAS was mapped in any process that was looked at";
+  std::vector<std::string> parts;
+  for (const LoadedLibrary& library : loaded) {
+    parts.push_back(fmt::format("{} ({}{})", library.path,
+                                library.provider.empty() ? "unknown" : library.provider,
+                                library.serves_blas ? "" : ", no sgemm_ of its own"));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string selected_text(const std::vector<SelectedCore>& selected) {
+  if (selected.empty()) return "no library told which core it had chosen";
+  std::vector<std::string> parts;
+  for (const SelectedCore& core : selected) {
+    std::string text = core.provider;
+    if (!core.version.empty()) text += " " + core.version;
+    text += core.core.empty() ? ": " + given(core.reason) : " chose " + core.core;
+    if (!core.core.empty() && !core.vector_class.empty()) text += " (" + core.vector_class + ")";
+    if (core.threads) text += ", " + counted(static_cast<std::uint64_t>(*core.threads), "thread");
+    if (!core.how.empty()) text += ", by the " + core.how;
+    parts.push_back(std::move(text));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string called_text(const Called& called) {
+  if (called.how == "none") return "not watched: " + given(called.reason);
+  std::uint64_t calls = 0;
+  for (const CallSite& site : called.calls) calls += site.count;
+  std::string text = called.calls.empty() ? "no call of a BLAS"
+                                          : counted(calls, "call") +
+                                                fmt::format(" of {}", called.calls.front().symbol);
+  if (called.calls.size() > 1) text += " and others";
+  text += fmt::format(", seen by {}", called.how == "uprobe" ? "uprobes"
+                                      : called.how == "audit"
+                                          ? "the loader's audit interface (LD_AUDIT)"
+                                          : called.how);
+  if (called.lost > 0) {
+    text += fmt::format("; {} records were lost: the counts are too low", called.lost);
+  }
+  for (const std::string& blind : called.blind_to) text += ". " + blind.substr(0, blind.rfind('.'));
+  return called.reason.empty() ? text : text + ". " + called.reason;
+}
+
+std::string executed_text(const Executed& executed) {
+  if (executed.samples == 0) return "not known: " + given(executed.reason);
+  std::string text = fmt::format("{} at {} Hz", counted(executed.samples, "sample"),
+                                 significant(executed.frequency_hz, 3));
+  if (executed.lost > 0) text += fmt::format(", {} lost", executed.lost);
+  std::vector<std::string> widths;
+  for (const SampleShare& share : executed.vector_width) {
+    const bool bits = !share.name.empty() && share.name.front() >= '0' && share.name.front() <= '9';
+    widths.push_back(
+        fmt::format("{} {}", percent(share.fraction), bits ? share.name + "-bit" : share.name));
+  }
+  if (!widths.empty()) text += fmt::format("; loops {}", fmt::join(widths, ", "));
+  if (!executed.loops.empty()) {
+    const LibraryLoops& hottest = executed.loops.front();
+    text += fmt::format("; hottest {}", file_name(hottest.library));
+    if (!hottest.symbol.empty()) text += " " + hottest.symbol;
+    text += fmt::format(", {} on {}", percent(hottest.fraction),
+                        counted(static_cast<std::uint64_t>(hottest.threads), "thread"));
+  }
+  for (const std::string& note : executed.notes) text += "; " + note;
+  return with_reason(std::move(text), executed.reason);
+}
+
+std::string performing_text(const Performing& performing) {
+  if (!performing.gflops) return "not known: " + given(performing.reason);
+  std::string text = significant(*performing.gflops, 3) + " GFLOP/s";
+  if (performing.peak_fraction) text += ", " + percent(*performing.peak_fraction) + " of the peak";
+  return with_reason(with_reason(std::move(text), performing.how), performing.reason);
+}
+
+std::string shapes_cell(const CallSite& site) {
+  std::vector<std::string> parts;
+  for (const CallShape& shape : site.shapes) {
+    if (parts.size() == kMostShapes) break;
+    parts.push_back(fmt::format("{}x{}x{} ({})", shape.m, shape.n, shape.k, shape.count));
+  }
+  const bool more = site.shapes.size() > parts.size() || site.calls_of_other_shapes > 0;
+  if (parts.empty()) return std::string(kAbsent);
+  return fmt::format("{}{}", fmt::join(parts, ", "), more ? ", ..." : "");
+}
+
+std::string symbol_cell(const std::string& symbol) {
+  if (symbol.empty()) return "(no symbol)";
+  if (display_width(symbol) <= static_cast<int>(kLongestSymbol)) return symbol;
+  return printable(symbol).substr(0, kLongestSymbol - 3) + "...";
+}
+
+Table share_table(std::string title, std::string name, const std::vector<SampleShare>& shares,
+                  bool with_library) {
+  Table table{.title = std::move(title),
+              .columns = {{std::move(name), true}, {"% of\nCPU time"}, {"samples"}},
+              .rows = {},
+              .notes = {}};
+  if (with_library) table.columns.push_back({"file", true});
+  for (const SampleShare& share : shares) {
+    if (table.rows.size() == kMostRows) {
+      table.notes.push_back(fmt::format("and {} more", shares.size() - kMostRows));
+      break;
+    }
+    TableRow row{"",
+                 {with_library ? symbol_cell(share.name) : file_name(share.name),
+                  significant(100 * share.fraction, 3), fmt::format("{}", share.samples)}};
+    if (with_library) row.cells.push_back(file_name(share.library));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::vector<Headline> run_headlines(const Run& run) {
+  const RunBlas& blas = run.blas;
+  std::string text = "BLAS " + (blas.verdict == "optimal" ? blas.verdict : upper(blas.verdict));
+  if (blas.factor.value_or(1) > kWorthSaying && blas.verdict != "optimal")
+    text += fmt::format(": {} times faster is possible", significant(*blas.factor, 2));
+  text += ". ";
+  std::vector<std::string> findings = blas.findings;
+  if (findings.empty()) findings.push_back(blas.why.empty() ? "no evidence was found" : blas.why);
+  std::vector<Headline> lines;
+  for (const std::string& finding : findings) {
+    lines.push_back({(lines.empty() ? text : "") + sentence(finding),
+                     blas.verdict == "optimal" || !lines.empty()});
+  }
+  if (!blas.fix.empty()) lines.push_back({"Fix: " + sentence(blas.fix), false});
+  return lines;
+}
+
+std::vector<Field> run_fields(const Run& run) {
+  return {{"Exit", exit_text(run)},
+          {"Time", time_text(run)},
+          {"Memory", memory_text(run)},
+          {"Pinned", run.pinned.empty() ? "no" : cpus_in_words(run.pinned)},
+          {"Machine", machine_text(run.machine)},
+          {"PMU", pmu_text(run.machine)}};
+}
+
+Table run_counters_table(const Run& run) {
+  Table table{.title = "Counters, over all processes and threads",
+              .columns = {{"event", true}, {"count"}, {"a second"}, {"coverage"}},
+              .rows = {},
+              .notes = {}};
+  Reasons absent, remarks;
+  for (const EventCount& count : run.counters) {
+    const std::string& name = count.shown_as.empty() ? count.name : count.shown_as;
+    if (!count.value) {
+      absent.add(fmt::format("{}; {}", to_string(count.status), given(count.reason)), name);
+      continue;
+    }
+    const bool time = count.unit == "ns";
+    const bool rate = !time && run.wall_s > 0;
+    table.rows.push_back({"",
+                          {name, time ? duration(*count.value) : si(*count.value, ""),
+                           rate ? si(*count.value / run.wall_s, "") : std::string(kAbsent),
+                           count.coverage ? percent(*count.coverage) : std::string(kAbsent)}});
+    if (!count.reason.empty()) remarks.add(count.reason, name);
+    if (!count.implausible.empty()) remarks.add("cannot be right: " + count.implausible, name);
+  }
+  append(table.notes, remarks.sentences());
+  append(table.notes, absent.sentences());
+  return table;
+}
+
+std::vector<Field> evidence_fields(const BlasEvidence& evidence) {
+  return {{"Declared", declared_text(evidence.declared)},
+          {"Loaded", loaded_text(evidence.loaded)},
+          {"Selected", selected_text(evidence.selected)},
+          {"Called", called_text(evidence.called)},
+          {"Executed", executed_text(evidence.executed)},
+          {"Performing", performing_text(evidence.performing)}};
+}
+
+Table calls_table(const Called& called) {
+  Table table{.title = "Calls of a BLAS, most FLOP first",
+              .columns = {{"routine", true},
+                          {"calls"},
+                          {"time"},
+                          {"GFLOP/s"},
+                          {"served by", true},
+                          {"called from", true},
+                          {"m x n x k (calls)", true}},
+              .rows = {},
+              .notes = {}};
+  for (const CallSite& site : called.calls) {
+    if (table.rows.size() == kMostRows) {
+      table.notes.push_back(fmt::format("and {} more", called.calls.size() - kMostRows));
+      break;
+    }
+    const std::string dash(kAbsent);
+    const bool rate = site.flops && site.time_ns && *site.time_ns > 0;
+    table.rows.push_back(
+        {"",
+         {site.symbol, fmt::format("{}", site.count), site.time_ns ? duration(*site.time_ns) : dash,
+          rate ? significant(*site.flops / *site.time_ns, 3) : dash, file_name(site.library),
+          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site)}});
+  }
+  return table;
+}
+
+Table lines_table(const Executed& executed) {
+  Table table{.title = "CPU time by source line",
+              .columns = {{"line", true}, {"% of\nCPU time"}, {"samples"}, {"in", true}},
+              .rows = {},
+              .notes = {}};
+  for (const HotLine& line : executed.lines) {
+    if (table.rows.size() == kMostRows) {
+      table.notes.push_back(fmt::format("and {} more", executed.lines.size() - kMostRows));
+      break;
+    }
+    table.rows.push_back(
+        {"",
+         {fmt::format("{}:{}", line.file, line.line), significant(100 * line.fraction, 3),
+          fmt::format("{}", line.samples), symbol_cell(line.symbol)}});
+  }
+  return table;
+}
+
+// The levels of evidence that a reader asks for first; the rest is in the full form.
+std::vector<Field> brief_evidence(const Run& run) {
+  const BlasEvidence& evidence = run.blas.evidence;
+  std::vector<Field> fields = {
+      {"Exit", exit_text(run)}, {"Time", time_text(run)}, {"Machine", machine_text(run.machine)}};
+  if (!evidence.selected.empty()) fields.push_back({"Selected", selected_text(evidence.selected)});
+  fields.push_back({"Called", called_text(evidence.called)});
+  fields.push_back({"Executed", executed_text(evidence.executed)});
+  fields.push_back({"Performing", performing_text(evidence.performing)});
+  return fields;
+}
+
+// Counted by the PMU; what the kernel counts of itself is worth no table in the brief form.
+bool counted_by_pmu(const Run& run) {
+  return std::any_of(run.counters.begin(), run.counters.end(), [](const EventCount& count) {
+    return count.value && count.source != "kernel";
+  });
+}
+
+}  // namespace
+
+Document run_document(const Run& run) {
+  constexpr auto kBrief = Detail::kBrief, kFull = Detail::kFull, kBoth = Detail::kBoth;
+  const BlasEvidence& evidence = run.blas.evidence;
+  Document document;
+  for (Headline& head : run_headlines(run)) document.add(std::move(head));
+  document.add(Paragraph{fmt::format("hwprof {}, started {}", run.version, run.started_utc)},
+               kFull);
+  document.add(Paragraph{shell_command(run.command), Paragraph::Kind::kCommand});
+  document.add(Fields{"Run", run_fields(run)}, kFull);
+  document.add(Fields{"", brief_evidence(run)}, kBrief);
+  if (run.repeats) document.add(repeats_table(*run.repeats)).add(outliers_table(*run.repeats));
+  document.add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
+  document.add(regions_table(run.regions));
+
+  document.add(Fields{"Evidence on the BLAS, level by level", evidence_fields(evidence)}, kFull);
+  document.add(calls_table(evidence.called));
+  document.add(share_table("CPU time by file", "file", evidence.executed.by_library, false), kFull);
+  document.add(share_table("CPU time by symbol", "symbol", evidence.executed.by_symbol, true),
+               kFull);
+  document.add(lines_table(evidence.executed));
+  document.add(ladder_table(run.blas.ladder, run.blas.ladder_note),
+               run.blas.factor.value_or(1) > kWorthSaying ? kBoth : kFull);
+  document.add(warnings_of(run.warnings));
+  return document;
+}
+
+Document verdict_document(const Run& run) {
+  const RunBlas& blas = run.blas;
+  const Performing& performing = blas.evidence.performing;
+  Document document;
+  document.add(Paragraph{verdict_line(blas.verdict, blas.provider, blas.core, performing.gflops,
+                                      performing.peak_fraction),
+                         Paragraph::Kind::kLine});
+  for (Headline& head : run_headlines(run)) document.add(std::move(head));
+  if (run.exit != 0)
+    document.add(Paragraph{fmt::format("The command's own exit code: {}.", run.exit),
+                           Paragraph::Kind::kRemark});
+  return document;
+}
+
+}  // namespace hwprof::report

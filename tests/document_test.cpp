@@ -1,0 +1,500 @@
+// What every format says of a record, and how a page is set. The whole documents stand in
+// tests/golden; here are the rules that hold for any record.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
+#include "src/report/documents/documents.h"
+#include "src/report/documents/inspect.h"
+#include "src/report/render/printable.h"
+#include "src/report/render/render.h"
+#include "src/report/write_report.h"
+#include "tests/sample_profile.h"
+
+namespace hwprof::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string plain(const Profile& profile, int columns = 100) {
+  return as_text(profile_document(profile), {.columns = columns, .full = true});
+}
+
+std::string markdown(const Profile& profile) { return as_markdown(profile_document(profile)); }
+
+std::string brief(const Profile& profile, int columns = 100) {
+  return as_text(profile_document(profile), {.columns = columns});
+}
+
+// The report with every run of blanks (and line breaks) as one blank, for what may be wrapped.
+std::string flowing(const std::string& text) {
+  std::istringstream in(text);
+  std::string out;
+  for (std::string word; in >> word;) out += word + " ";
+  return out;
+}
+
+std::size_t occurrences(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++count;
+  return count;
+}
+
+TEST(Text, FirstLineIsTheBlasWhenItIsNotOptimal) {
+  EXPECT_THAT(plain(sample_profile()), StartsWith("BLAS SUBOPTIMAL: 1.90 times faster is possible. "
+                                                  "Fix: unset OPENBLAS_CORETYPE\n"));
+}
+
+TEST(Text, FirstLineWithoutAFactorSaysWhy) {
+  Profile profile = sample_profile();
+  profile.blas.verdict = "inconclusive";
+  profile.blas.factor.reset();
+  profile.blas.fix.clear();
+  profile.blas.why = "no ladder was climbed (--no-ladder)";
+  EXPECT_THAT(plain(profile),
+              StartsWith("BLAS INCONCLUSIVE: no ladder was climbed (--no-ladder).\n"));
+}
+
+TEST(Text, FirstLineIsTheFastestPassWhenTheBlasIsOptimal) {
+  Profile profile = sample_profile();
+  profile.blas.verdict = "optimal";
+  EXPECT_THAT(plain(profile),
+              StartsWith("Fastest forward pass: blas-shifted, 10.8 ms. BLAS optimal"));
+}
+
+TEST(Text, NoLineIsWiderThanAsked) {
+  for (const int columns : {60, 80, 100, 132}) {
+    for (const std::string& line : lines_of(plain(sample_profile(), columns))) {
+      // A word that cannot be broken (a path) may stick out, alone after its label.
+      const bool path = line.find("/usr/lib/") != line.npos && columns < 80;
+      if (!path) {
+        EXPECT_LE(display_width(line), columns) << line;
+      }
+    }
+  }
+}
+
+TEST(Text, NoLineEndsInABlank) {
+  for (const std::string& line : lines_of(plain(sample_profile(), 80))) {
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << "'" << line << "'";
+  }
+}
+
+TEST(Text, NumberOfBlocksDoesNotChangeWhatIsSaid) {
+  const auto words = [](int columns) {
+    std::istringstream in(plain(sample_profile(), columns));
+    std::multiset<std::string> out;
+    for (std::string word; in >> word;) out.insert(word);
+    return out;
+  };
+  const auto wide = words(400);
+  const auto narrow = words(80);
+  for (const std::string& word : wide) EXPECT_GE(narrow.count(word), wide.count(word)) << word;
+}
+
+TEST(Text, EscapeCodesOnlyWithColour) {
+  const Profile profile = sample_profile();
+  EXPECT_THAT(plain(profile), Not(HasSubstr("\x1b")));
+  const std::string coloured = as_text(profile_document(profile), {.colour = true, .full = true});
+  EXPECT_THAT(coloured, StartsWith("\x1b[1;31mBLAS SUBOPTIMAL"));
+  EXPECT_EQ(occurrences(coloured, "\x1b["), 2 * occurrences(coloured, "\x1b[0m"));
+}
+
+TEST(Text, ReasonOfAnAbsentNumberIsSaidOnce) {
+  const std::string text = flowing(plain(sample_profile()));
+  for (const char* reason :
+       {"Zen has no generic event for the last-level cache", "sysctl kernel.perf_event_paranoid=2",
+        "was never scheduled within", "its model has comparisons, but no FLOP",
+        "the library has no sgemv_", "the budget of 2 s was used up"}) {
+    EXPECT_EQ(occurrences(text, reason), 1u) << reason;
+  }
+}
+
+TEST(Text, EventThatNoRowCountedHasAReasonButNoColumn) {
+  const Table table = counters_table(sample_profile());
+  for (const Column& column : table.columns) EXPECT_NE(column.title, "llc-miss");
+  EXPECT_THAT(flowing(plain(sample_profile())),
+              HasSubstr("llc-miss: unsupported; Zen has no generic"));
+  EXPECT_THAT(flowing(plain(sample_profile())),
+              HasSubstr("flops: denied; perf_event_paranoid is 3"));
+}
+
+TEST(Text, EventOfAnotherMeaningHasItsOwnName) {
+  EXPECT_EQ(counters_table(sample_profile()).columns[3].title, "branch-misses-all");
+  EXPECT_THAT(flowing(plain(sample_profile())),
+              HasSubstr("branch-misses-all: what branch-misses means on this CPU"));
+}
+
+TEST(Text, CountThatCannotBeRightIsDoubted) {
+  const std::string text = flowing(plain(sample_profile()));
+  EXPECT_EQ(occurrences(text, "2.65 G ? (61.7 %)"), 1u);
+  EXPECT_THAT(text, HasSubstr("instructions of conv1d reference: cannot be right (?): 11.2 instr"));
+}
+
+TEST(Text, WithoutAnyCountOnlyTheReasonsAreLeft) {
+  Profile profile = sample_profile();
+  for (Row& row : profile.rows) {
+    for (EventCount& count : row.counters) {
+      count.value.reset();
+      count.status = CountStatus::kUnsupported;
+      count.reason = "there is no PMU";
+    }
+  }
+  EXPECT_TRUE(counters_table(profile).rows.empty());
+  EXPECT_THAT(flowing(plain(profile)),
+              HasSubstr("task-clock, instructions, branch-misses, llc-miss, "
+                        "flops: unsupported; there is no PMU"));
+}
+
+TEST(Text, ASingleSliceHasNoInterval) {
+  Profile profile = sample_profile();
+  profile.rows.resize(1);
+  profile.rows[0].time_ns->samples = 1;
+  profile.rows[0].time_ns->ci95_low.reset();
+  profile.rows[0].time_ns->ci95_high.reset();
+  profile.rows[0].peak_fraction_low.reset();
+  EXPECT_THAT(plain(profile), AllOf(HasSubstr("642 ms"), Not(HasSubstr("±"))));
+}
+
+TEST(Text, CountedFlopsStandBesideTheModelsOnlyWhereCounted) {
+  Profile profile = sample_profile();
+  EXPECT_THAT(plain(profile), Not(HasSubstr("model FLOP")));
+  profile.rows[1].counted_to_model_flops = 1.0043;
+  EXPECT_THAT(plain(profile), AllOf(HasSubstr("model FLOP"), HasSubstr("1.004")));
+  EXPECT_THAT(flowing(plain(profile)), HasSubstr("counted/model FLOP of conv1d reference"));
+}
+
+TEST(Text, WithoutAPeakItsReasonIsSaid) {
+  Profile profile = sample_profile();
+  profile.peak.reset();
+  profile.peak_reason = "interrupted before the peak was measured";
+  for (Row& row : profile.rows) {
+    row.peak_fraction.reset();
+    row.roofline_fraction.reset();
+    row.roofline_ns.reset();
+  }
+  EXPECT_THAT(flowing(plain(profile)),
+              AllOf(HasSubstr("FMA peak not measured: interrupted before the peak was measured"),
+                    HasSubstr("% of FMA peak, roofline: interrupted before"),
+                    Not(HasSubstr("265 GFLOP/s"))));
+}
+
+TEST(Text, PartialIsMarkedAtBothEnds) {
+  Profile profile = sample_profile();
+  EXPECT_THAT(plain(profile), Not(HasSubstr("PARTIAL")));
+  profile.partial = true;
+  const auto lines = lines_of(plain(profile));
+  EXPECT_THAT(lines[1], StartsWith("PARTIAL"));
+  EXPECT_THAT(lines.back(), StartsWith("PARTIAL"));
+}
+
+TEST(Text, EmptyRecordStillReads) {
+  EXPECT_THAT(plain(Profile{}), StartsWith("BLAS INCONCLUSIVE: no evidence was found.\n"));
+}
+
+TEST(Text, NothingHostileReachesTheTerminal) {
+  const std::string evil =
+      "\x1b]0;owned\x07\xff\x7f\xc2\x9b"
+      "2J\xe2\x80\xae\r\n";
+  Profile profile = sample_profile();
+  profile.blas.path = profile.blas.why = profile.blas.fix = profile.blas.ladder_note = evil;
+  profile.blas.ladder[0].library = profile.blas.ladder[0].core = evil;
+  profile.blas.environment["OPENBLAS_X"] = evil;
+  profile.workload.documents = profile.workload.embedding = evil;
+  profile.machine.cpu_name = profile.machine.pmu.reason = evil;
+  profile.command.push_back(evil);
+  profile.rows[0].variant = profile.rows[4].op = profile.rows[9].reason = evil;
+  profile.rows[0].counters[0].event = profile.rows[0].counters[3].reason = evil;
+  profile.complexity.text = evil;
+  profile.complexity.findings = {evil};
+  profile.passes[0].name = evil;
+  profile.warnings[0].text = evil;
+  for (const std::string& text :
+       {plain(profile), markdown(profile), profile_csv(profile), profile_json(profile)}) {
+    for (const std::string& line : lines_of(text)) EXPECT_EQ(line, printable(line));
+    EXPECT_THAT(text, HasSubstr("owned"));
+  }
+}
+
+TEST(Text, NumbersThatAreNotFiniteAreNotPrinted) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Profile profile = sample_profile();
+  profile.rows[1].gflops = nan;
+  profile.rows[1].time_ns->median = std::numeric_limits<double>::infinity();
+  profile.rows[2].counters[0].value = nan;
+  profile.peak->f32_gflops = nan;
+  profile.complexity.rows[0].model_share = nan;
+  const auto has_word = [](const std::string& text, const std::string& word) {
+    for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; ++at) {
+      const bool before = at > 0 && std::isalpha(static_cast<unsigned char>(text[at - 1]));
+      const char next = at + word.size() < text.size() ? text[at + word.size()] : ' ';
+      if (!before && !std::isalpha(static_cast<unsigned char>(next))) return true;
+    }
+    return false;
+  };
+  for (const std::string& text :
+       {plain(profile), markdown(profile), profile_csv(profile), profile_json(profile)}) {
+    for (const char* word : {"nan", "NaN", "inf", "Infinity"}) EXPECT_FALSE(has_word(text, word));
+  }
+}
+
+std::size_t cells_in(const std::string& line) {
+  std::size_t bars = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\') ? 1 : 0;
+  }
+  return bars;
+}
+
+// Every line of a table has as many cells as its header, else GitHub drops or shifts them.
+void expect_whole_tables(const std::string& text) {
+  std::istringstream in(text);
+  std::size_t expected = 0, tables = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line[0] != '|') {
+      expected = 0;
+      continue;
+    }
+    if (expected == 0) {
+      expected = cells_in(line);
+      ++tables;
+    }
+    EXPECT_EQ(cells_in(line), expected) << line;
+  }
+  EXPECT_EQ(tables, 5u);
+}
+
+TEST(Markdown, TablesAreWhole) { expect_whole_tables(markdown(sample_profile())); }
+
+TEST(Markdown, BarsAndMarkupInNamesAreText) {
+  Profile profile = sample_profile();
+  profile.rows[0].variant = "a|b\\|`c` <script> [x](y)";
+  const std::string text = markdown(profile);
+  expect_whole_tables(text);
+  EXPECT_THAT(text, HasSubstr("a\\|b\\\\\\|\\`c\\` \\<script\\> \\[x\\](y)"));
+}
+
+// Each word and number of a cell or a sentence, whatever the format does to it.
+TEST(Markdown, SaysWhatTheFullTextSays) {
+  const auto words = [](const std::string& text) {
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\\' && i + 1 < text.size())
+        plain += text[++i];
+      else
+        plain += std::string_view("|*#-:/").find(text[i]) == std::string_view::npos ? text[i] : ' ';
+    }
+    std::istringstream in(plain);
+    std::set<std::string> out;
+    for (std::string word; in >> word;) out.insert(word);
+    return out;
+  };
+  const auto set = words(markdown(sample_profile()));
+  for (const std::string& word : words(plain(sample_profile(), 400)))
+    EXPECT_TRUE(set.contains(word)) << word;
+}
+
+TEST(Brief, FitsOnAScreenAndSaysWhatIsLeftOut) {
+  Profile profile = sample_profile();
+  for (Row& row : profile.rows) row.counters.clear();
+  const std::vector<std::string> lines = lines_of(brief(profile));
+  EXPECT_THAT(lines.front(), StartsWith("BLAS SUBOPTIMAL"));
+  EXPECT_GE(lines.size(), 20u);
+  EXPECT_LE(lines.size(), 50u);  // with the ladder
+  profile.blas.verdict = "optimal";
+  EXPECT_LE(lines_of(brief(profile)).size(), 40u);
+  EXPECT_THAT(flowing(brief(sample_profile())), HasSubstr("--full shows more: "));
+  EXPECT_THAT(plain(sample_profile()), Not(HasSubstr("--full shows")));
+}
+
+TEST(Brief, TheLadderIsThereOnlyWhereTheBlasIsNotOptimal) {
+  Profile profile = sample_profile();
+  EXPECT_THAT(brief(profile), HasSubstr("SkylakeX"));
+  profile.blas.verdict = "optimal";
+  EXPECT_THAT(brief(profile), Not(HasSubstr("SkylakeX")));
+}
+
+TEST(Brief, CountersAreATableOrOneLineOnWhyTheyAreNot) {
+  Profile profile = sample_profile();
+  EXPECT_THAT(brief(profile), HasSubstr("Counters (a call)"));
+  for (Row& row : profile.rows) {
+    for (EventCount& count : row.counters) {
+      if (count.source == "kernel") continue;
+      count.value.reset();
+      count.status = CountStatus::kUnsupported;
+      count.reason = "there is no PMU; to count: buy one";
+    }
+  }
+  EXPECT_THAT(brief(profile), AllOf(Not(HasSubstr("Counters (a call)")),
+                                    HasSubstr("there is no PMU"), Not(HasSubstr("buy one"))));
+}
+
+TEST(Brief, ARowThatWasNotMeasuredSaysWhy) {
+  EXPECT_THAT(brief(sample_profile()), HasSubstr("the library has no sgemv_"));
+}
+
+// However narrow the page, each block of a table begins with what names its rows.
+TEST(Text, EveryBlockOfASplitTableRepeatsItsKey) {
+  Table table{.title = "T", .columns = {{"key", true}, {"first"}, {"second"}, {"third"}}};
+  table.rows = {{"", {"row one", "1", "2", "3"}}, {"", {"row two", "4", "5", "6"}}};
+  Document document;
+  document.add(table);
+  const std::string text = as_text(document, {.columns = 16, .full = true});
+  EXPECT_EQ(occurrences(text, "key"), 3u);
+  EXPECT_EQ(occurrences(text, "row one"), 3u);
+  EXPECT_EQ(occurrences(text, "row two"), 3u);
+}
+
+TEST(Text, ALineForOtherProgramsIsNeverBroken) {
+  const std::string line = "verdict=optimal provider=openblas core=Zen gflops=61.3";
+  Document document;
+  document.add(Paragraph{line, Paragraph::Kind::kLine});
+  EXPECT_EQ(as_text(document, {.columns = 20}), line + "\n");
+}
+
+class Columns : public ::testing::Test {
+ protected:
+  ~Columns() override { ::unsetenv("COLUMNS"); }
+  static std::size_t widest(const char* columns) {
+    if (columns != nullptr) ::setenv("COLUMNS", columns, 1);
+    Document document;
+    std::string words = "word";
+    for (int i = 0; i < 200; ++i) words += " word";
+    document.add(Paragraph{words});
+    std::size_t most = 0;
+    // A file has no terminal's width.
+    for (const std::string& line : lines_of(rendered(document, {.file = "none"})))
+      most = std::max(most, line.size());
+    return most;
+  }
+};
+
+TEST_F(Columns, AreObeyedWithoutATerminalAndWhereTheyAreSane) {
+  EXPECT_EQ(widest("60"), 59u);
+  EXPECT_EQ(widest("204"), 204u);
+  for (const char* none : {"", "0", "-5", "12", "wide", "80x"})
+    EXPECT_EQ(widest(none), 99u) << none;
+  ::unsetenv("COLUMNS");
+  EXPECT_EQ(widest(nullptr), 99u);
+}
+
+EventLine line(const char* name, const char* status, const char* reason) {
+  EventLine line;
+  line.resolved.name = line.resolved.shown_as = name;
+  line.resolved.source = "own table";
+  line.resolved.document = "a manual";
+  line.status = status;
+  line.reason = reason;
+  return line;
+}
+
+Events sample() {
+  EventLine flops = line("flops", "unsupported", "no PMU");
+  flops.terms = {{"FP:SCALAR", 0x3c7, 1}, {"FP:PACKED", 0x20c7, 8}};
+  flops.resolved.event = "cpu/FP:SCALAR/ 0x03c7 + 8 x cpu/FP:PACKED/ 0x20c7";
+  flops.resolved.meaning = "operations";
+  flops.resolved.caveat = "FMA counts twice";
+  EventLine stalls = line("stalls", "unsupported", "no PMU");
+  stalls.terms = {{"STALL", 0x24, 1}};
+  stalls.resolved.event = "cpu/STALL/ 0x24";
+  stalls.resolved.shown_as = "backend-stalls";
+  EventLine clock = line("task-clock", "ok", "");
+  clock.resolved.event = "PERF_TYPE_SOFTWARE 0x1";
+  Events events;
+  events.version = "1";
+  events.cpu_name = "A CPU";
+  events.cpu_id = "intel/6/143";
+  events.cpu = 0;
+  events.pmu = "there is none";
+  events.libpfm = "libpfm4 does not know it";
+  events.cores = {{"Intel Sapphire Rapids", "", {flops, stalls, clock}}};
+  return events;
+}
+
+TEST(EventsReport, TheListHasALineAnEventAndSaysEachReasonOnce) {
+  const std::string text = as_text(events_document(sample()), {});
+  EXPECT_THAT(text, HasSubstr("FP r03c7, r20c7"));
+  EXPECT_THAT(text, HasSubstr("shown as backend-stalls"));
+  EXPECT_THAT(text, HasSubstr("flops, stalls: no PMU"));
+  EXPECT_THAT(text, HasSubstr("libpfm4 does not know it"));
+}
+
+TEST(EventsReport, TheExplanationHasNativeEventsWeightsCaveatAndSource) {
+  Events events = sample();
+  events.explain = true;
+  const std::string text = as_text(events_document(events), {});
+  EXPECT_THAT(text, HasSubstr(" 1 x r03c7  FP:SCALAR"));
+  EXPECT_THAT(text, HasSubstr(" 8 x r20c7  FP:PACKED"));
+  EXPECT_THAT(text, HasSubstr("FMA counts twice"));
+  EXPECT_THAT(text, HasSubstr("own table, after: a manual"));
+  EXPECT_THAT(text, HasSubstr("unsupported: no PMU"));
+  EXPECT_THAT(text, Not(HasSubstr("Any other event")));
+}
+
+Doctor patient() {
+  Doctor doctor;
+  doctor.version = "1";
+  doctor.cpus = {0, 1};
+  doctor.findings = {{"load", State::kGood, "quiet", "", ""},
+                     {"paranoid", State::kMend, "level 4", "nobody may count", "sysctl x=1"},
+                     {"turbo", State::kUnknown, "not visible", "", ""}};
+  return doctor;
+}
+
+TEST(DoctorReport, WhatIsToFixStandsFirstWithItsCommand) {
+  const std::string text = as_text(doctor_document(patient()), {});
+  EXPECT_EQ(text.find("1 thing to fix"), 0u);
+  EXPECT_LT(text.find("level 4"), text.find("quiet"));
+  EXPECT_THAT(text, HasSubstr("fix: sysctl x=1"));
+  Doctor well = patient();
+  EXPECT_FALSE(well.clean());
+  well.findings.erase(well.findings.begin() + 1);
+  EXPECT_TRUE(well.clean());
+  EXPECT_EQ(as_text(doctor_document(well), {}).find("Nothing to fix"), 0u);
+}
+
+TEST(PeakReport, NumbersHaveTheirLevelAndUnit) {
+  PeakReport report;
+  report.machine.cpu_name = "A CPU";
+  report.cpus = {0};
+  report.peak = {250, "avx2", 1, {{"sse", 60}, {"avx2", 250}}, {{"L1", 24576, 300, 200, 150}}};
+  const std::string text = as_text(peak_document(report), {});
+  EXPECT_THAT(text, HasSubstr("250 GFLOP/s by avx2 on A CPU, 1 thread"));
+  EXPECT_THAT(text, HasSubstr("24 KiB"));
+}
+
+TEST(InspectReports, LinesFit) {
+  Events explained = sample();
+  explained.explain = true;
+  explained.cores[0].events[0].resolved.caveat =
+      std::string(30, 'x') + " and a long caveat that has to be wrapped because it goes on and on";
+  for (const int columns : {80, 100}) {
+    const TextStyle style{.colour = false, .columns = columns};
+    for (const std::string& text :
+         {as_text(events_document(sample()), style), as_text(events_document(explained), style),
+          as_text(doctor_document(patient()), style)}) {
+      std::istringstream lines(text);
+      for (std::string one; std::getline(lines, one);)
+        EXPECT_LE(static_cast<int>(one.size()), columns) << one;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hwprof::report
