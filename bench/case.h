@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct Prepared {
   // Resident memory that ours took beyond its operands at its first call; an upper bound, since
   // pages of code count.
   std::optional<double> extra_kib;
+  std::shared_ptr<void> keep;  // what the calls work on
 };
 
 struct Case {

@@ -1,147 +1,136 @@
 // The text CNN's layers, everybody who can do them: conv1d + bias + ReLU + max over time, linear.
+// Ours, and our ways to use a BLAS, are the operations of the workload, over the same memory.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <deque>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "bench/case.h"
 #include "bench/onednn.h"
-#include "kernels/registry.h"
+#include "src/workloads/operations/operation.h"
 
 namespace hwprof::bench {
 namespace {
+
+constexpr double kLargestError = 1e-4;
+
+// The operations of a case, and what they share.
+struct Layer {
+  LayerMemory memory{};
+  std::deque<Operation> operations{};
+  std::vector<std::size_t> row_start{};
+
+  // `input`: where it does not read the layer's own.
+  Result<const Operation*> add(const OperationSpec& spec, const BlasLibrary* blas,
+                               std::span<const std::span<const float>> input = {}) {
+    const bool own = input.empty();
+    Result<Operation> made = Operation::create(spec, input, blas, "no BLAS", one_thread(),
+                                               {.memory = own ? &memory : nullptr});
+    if (!made) return error_of(made);
+    return &operations.emplace_back(*std::move(made));
+  }
+
+  [[nodiscard]] const float* floats(std::string_view name) const {
+    return memory.floats.find(name)->second.data();
+  }
+};
+
+// Ours is held against double precision, the peers against ours.
+Result<void> start_with_ours(Prepared& prepared, const std::string& name, const Operation& ours) {
+  add_ours(prepared, name, ours.task().run);
+  const double error = ours.task().check();
+  if (error <= kLargestError) return {};
+  return environment_error(0, fmt::format("ours is wrong by {:.2g}", error));
+}
+
+void add_peer_of(Prepared& prepared, const std::string& name, std::function<void()> call,
+                 const Operation& result, const Operation& ours) {
+  add_peer(
+      prepared, name, std::move(call),
+      [&result] { return std::vector<float>(result.output().begin(), result.output().end()); },
+      ours.output());
+}
+
+void add_onednn(Prepared& prepared, const Result<OnednnWork>& work, const Operation& ours) {
+  if (work) {
+    add_peer(prepared, "onednn", work->run, work->output, ours.output());
+  } else {
+    add_absent(prepared, "onednn", work.error());
+  }
+}
 
 struct Conv1dSize {
   std::size_t k, n, d_e, d_c, batch;
 };
 
-struct Conv1dData {
-  Conv1dSize size;
-  std::vector<std::size_t> row_start{}, position_start{};
-  FloatBuffer x{}, w{}, bias{}, packed{}, h{}, scratch{}, expected{}, g{};
-
-  [[nodiscard]] Conv1dShape shape() const { return {size.k, size.d_e, size.d_c}; }
-  [[nodiscard]] std::size_t positions() const { return position_start.back(); }
-
-  [[nodiscard]] Conv1dInput input() const {
-    return {.shape = shape(),
-            .row_start = row_start,
-            .x = x.data(),
-            .w = w.data(),
-            .packed = packed.data(),
-            .bias = bias.data(),
-            .team = &one_thread()};
-  }
-  Conv1dCall conv1d(const BlasLibrary* blas) {
-    return {.input = input(), .h = h.data(), .scratch = scratch.data(), .blas = blas};
-  }
-  MaxpoolCall maxpool() {
-    return {.d_c = size.d_c,
-            .start = position_start,
-            .h = h.data(),
-            .g = g.data(),
-            .g_stride = size.d_c,
-            .team = &one_thread()};
-  }
-  Conv1dMaxpoolCall fused() {
-    return {.input = input(), .g = expected.data(), .g_stride = size.d_c};
-  }
-};
-
-struct Request {
-  FloatBuffer* buffer;
-  std::size_t count;
-  float bound;
-};
-
-Result<void> fill(std::initializer_list<Request> requests) {
-  for (const Request& request : requests) {
-    Result<FloatBuffer> made = random_floats(request.count, request.bound);
-    if (!made) return error_of(made);
-    *request.buffer = std::move(*made);
-  }
-  return {};
-}
-
-float fan_in_bound(std::size_t fan_in) { return 1 / std::sqrt(static_cast<float>(fan_in)); }
-
-Result<std::shared_ptr<Conv1dData>> make_conv1d(const Conv1dSize& size) {
-  auto data = std::make_shared<Conv1dData>(Conv1dData{.size = size});
-  for (std::size_t b = 0; b <= size.batch; ++b) {
-    data->row_start.push_back(b * size.n);
-    data->position_start.push_back(b * (size.n - size.k + 1));
-  }
-  const Conv1dShape shape = data->shape();
-  const float bound = fan_in_bound(size.k * size.d_e);
-  const Result<void> filled = fill({{&data->x, size.batch * size.n * size.d_e, 1},
-                                    {&data->w, size.d_c * size.k * size.d_e, bound},
-                                    {&data->bias, size.d_c, bound},
-                                    {&data->packed, conv1d_simd_packed_floats(shape), bound},
-                                    {&data->h, data->positions() * size.d_c, 1},
-                                    {&data->scratch, conv1d_im2col_scratch(shape, size.n), 1},
-                                    {&data->expected, size.batch * size.d_c, 1},
-                                    {&data->g, size.batch * size.d_c, 1}});
-  if (!filled) return error_of(filled);
-  conv1d_simd_pack(shape, data->w.data(), data->packed.data());
-  return data;
-}
-
 // One that writes the feature map, followed by our pooling: it costs a BLAS as little as can be.
-void add_unfused(Prepared& prepared, const std::string& name,
-                 const std::shared_ptr<Conv1dData>& data, void (*conv1d)(const Conv1dCall&),
-                 const BlasLibrary* blas) {
-  add_peer(
+Result<void> add_unfused(Prepared& prepared, Layer& layer, const std::string& name,
+                         const Conv1dSize& size, const std::string& variant,
+                         const BlasLibrary* blas) {
+  const Operation& ours = layer.operations.front();
+  const Result<const Operation*> conv1d =
+      layer.add({.op = "conv1d", .variant = variant, .sizes = ours.task().shape}, blas);
+  if (!conv1d) return error_of(conv1d);
+  const std::span<const float> h = (*conv1d)->output();
+  const Result<const Operation*> pooling =
+      layer.add({.op = "maxpool",
+                 .variant = "simd",
+                 .sizes = {{"d_c", size.d_c}, {"n", size.n}, {"k", size.k}, {"batch", size.batch}}},
+                nullptr, {&h, 1});
+  if (!pooling) return error_of(pooling);
+  add_peer_of(
       prepared, name,
-      [data, conv1d, convolution = data->conv1d(blas), pooling = data->maxpool()] {
-        conv1d(convolution);
-        maxpool_simd(pooling);
+      [first = (*conv1d)->task().run, second = (*pooling)->task().run] {
+        first();
+        second();
       },
-      [data] { return std::vector<float>(data->g.span().begin(), data->g.span().end()); },
-      data->expected.span());
-}
-
-// Ours is checked too: against the double-precision reference would take seconds, so the reference
-// variant does the first document.
-Result<void> check_first_document(Conv1dData& data) {
-  Conv1dMaxpoolCall call = data.fused();
-  call.input.row_start = call.input.row_start.first(2);
-  call.g = data.g.data();
-  conv1d_maxpool_reference(call);
-  for (std::size_t j = 0; j < data.size.d_c; ++j) {
-    const float difference = std::abs(data.g[j] - data.expected[j]);
-    if (!(difference <= 1e-4f * std::abs(data.g[j]) + 1e-5f)) {
-      return environment_error(
-          0, fmt::format("ours is wrong: {} instead of {}", data.expected[j], data.g[j]));
-    }
-  }
+      **pooling, ours);
   return {};
 }
 
 Result<Prepared> prepare_conv1d(const Conv1dSize& size, bool with_peers, Peers& peers) {
-  const auto made = make_conv1d(size);
-  if (!made) return error_of(made);
-  const std::shared_ptr<Conv1dData>& data = *made;
+  const auto layer = std::make_shared<Layer>();
   Prepared prepared;
-  prepared.flops = 2.0 * static_cast<double>(data->positions() * size.d_c * size.k * size.d_e);
-  add_ours(prepared, "fused", [data, call = data->fused()] { conv1d_maxpool_fused(call); });
-  if (const auto right = check_first_document(*data); !right) return error_of(right);
+  prepared.keep = layer;
+  const Result<const Operation*> ours = layer->add({.op = "conv1d-maxpool",
+                                                    .variant = "fused",
+                                                    .sizes = {{"k", size.k},
+                                                              {"d_e", size.d_e},
+                                                              {"d_c", size.d_c},
+                                                              {"n", size.n},
+                                                              {"batch", size.batch}}},
+                                                   nullptr);
+  if (!ours) return error_of(ours);
+  const std::size_t positions = size.batch * (size.n - size.k + 1);
+  prepared.flops = 2.0 * static_cast<double>(positions * size.d_c * size.k * size.d_e);
+  if (auto right = start_with_ours(prepared, "fused", **ours); !right) return error_of(right);
   if (!with_peers) return prepared;
 
-  add_unfused(prepared, "simd", data, conv1d_simd, nullptr);
+  if (auto done = add_unfused(prepared, *layer, "simd", size, "simd", nullptr); !done) {
+    return error_of(done);
+  }
   for (const NamedBlas& blas : peers.blas) {
-    add_unfused(prepared, blas.name + "-shifted", data, conv1d_blas_shifted, &blas.library);
+    auto done =
+        add_unfused(prepared, *layer, blas.name + "-shifted", size, "blas-shifted", &blas.library);
+    if (!done) return error_of(done);
   }
   if (!peers.blas.empty()) {  // far behind shifted: once is enough
     const NamedBlas& blas = peers.blas.front();
-    add_unfused(prepared, blas.name + "-im2col", data, conv1d_blas_im2col, &blas.library);
+    auto done =
+        add_unfused(prepared, *layer, blas.name + "-im2col", size, "blas-im2col", &blas.library);
+    if (!done) return error_of(done);
   }
-  const Result<OnednnWork> onednn = onednn_conv1d_maxpool(data->input());
-  if (onednn) {
-    add_peer(prepared, "onednn", onednn->run, onednn->output, data->expected.span());
-  } else {
-    add_absent(prepared, "onednn", onednn.error());
-  }
+  for (std::size_t b = 0; b <= size.batch; ++b) layer->row_start.push_back(b * size.n);
+  add_onednn(prepared,
+             onednn_conv1d_maxpool({.shape = {size.k, size.d_e, size.d_c},
+                                    .row_start = layer->row_start,
+                                    .x = layer->floats("input"),
+                                    .w = layer->floats("w"),
+                                    .bias = layer->floats("bias"),
+                                    .team = &one_thread()}),
+             **ours);
   add_torch(
       prepared, peers,
       fmt::format(R"({{"op": "conv1d", "k": {}, "d_e": {}, "d_c": {}, "n": {}, "batch": {}}})",
@@ -153,54 +142,38 @@ struct LinearSize {
   std::size_t outputs, inputs, batch;
 };
 
-struct LinearData {
-  LinearSize size;
-  FloatBuffer g{}, a{}, packed{}, c{}, expected{}, z{};
-
-  LinearCall call(const BlasLibrary* blas, FloatBuffer& out) {
-    return {.shape = {size.inputs, size.outputs},
-            .documents = size.batch,
-            .g = g.data(),
-            .a = a.data(),
-            .packed = packed.data(),
-            .c = c.data(),
-            .z = out.data(),
-            .blas = blas,
-            .team = &one_thread()};
-  }
-};
-
 Result<Prepared> prepare_linear(const LinearSize& size, Peers& peers) {
-  auto data = std::make_shared<LinearData>(LinearData{.size = size});
-  const LinearShape shape{size.inputs, size.outputs};
-  const float bound = fan_in_bound(size.inputs);
-  const Result<void> filled = fill({{&data->g, size.batch * size.inputs, 1},
-                                    {&data->a, size.outputs * size.inputs, bound},
-                                    {&data->packed, linear_simd_packed_floats(shape), bound},
-                                    {&data->c, size.outputs, bound},
-                                    {&data->expected, size.batch * size.outputs, 1},
-                                    {&data->z, size.batch * size.outputs, 1}});
-  if (!filled) return error_of(filled);
-  linear_simd_pack(shape, data->a.data(), data->packed.data());
-
+  const auto layer = std::make_shared<Layer>();
   Prepared prepared;
+  prepared.keep = layer;
   prepared.flops = 2.0 * static_cast<double>(size.batch * size.inputs * size.outputs);
-  add_ours(prepared, "simd",
-           [data, call = data->call(nullptr, data->expected)] { linear_simd(call); });
-  const auto add = [&](const std::string& name, void (*linear)(const LinearCall&),
-                       const BlasLibrary* blas) {
-    add_peer(
-        prepared, name, [data, linear, call = data->call(blas, data->z)] { linear(call); },
-        [data] { return std::vector<float>(data->z.span().begin(), data->z.span().end()); },
-        data->expected.span());
-  };
+  OperationSpec spec{.op = "linear",
+                     .variant = "simd",
+                     .sizes = {{"d_c", size.inputs}, {"l", size.outputs}, {"batch", size.batch}}};
+  const Result<const Operation*> ours = layer->add(spec, nullptr);
+  if (!ours) return error_of(ours);
+  if (auto right = start_with_ours(prepared, "simd", **ours); !right) return error_of(right);
+  // The result is the layer's: what ours gave is kept beside it.
+  const auto expected =
+      std::make_shared<std::vector<float>>((*ours)->output().begin(), (*ours)->output().end());
   for (const NamedBlas& blas : peers.blas) {
-    add(blas.name + "-gemm", linear_blas_gemm, &blas.library);
-    add(blas.name + "-gemv", linear_blas_gemv, &blas.library);
+    for (const char* variant : {"gemm", "gemv"}) {
+      spec.variant = fmt::format("blas-{}", variant);
+      const Result<const Operation*> peer = layer->add(spec, &blas.library);
+      if (!peer) return error_of(peer);
+      add_peer(
+          prepared, fmt::format("{}-{}", blas.name, variant), (*peer)->task().run,
+          [z = (*peer)->output()] { return std::vector<float>(z.begin(), z.end()); }, *expected);
+    }
   }
-  const Result<OnednnWork> onednn = onednn_linear(data->call(nullptr, data->z));
+  const Result<OnednnWork> onednn = onednn_linear({.shape = {size.inputs, size.outputs},
+                                                   .documents = size.batch,
+                                                   .g = layer->floats("input"),
+                                                   .a = layer->floats("w"),
+                                                   .c = layer->floats("bias"),
+                                                   .team = &one_thread()});
   if (onednn) {
-    add_peer(prepared, "onednn", onednn->run, onednn->output, data->expected.span());
+    add_peer(prepared, "onednn", onednn->run, onednn->output, *expected);
   } else {
     add_absent(prepared, "onednn", onednn.error());
   }
