@@ -1,4 +1,4 @@
-#include "src/measure/mann_whitney.h"
+#include "src/measure/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,6 @@
 
 #include "src/commands/interrupt.h"
 #include "src/commands/profile_record.h"
-#include "src/commands/sweep_laws.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
 #include "src/report/write_report.h"

@@ -21,4 +21,10 @@ Result<int> run_sweep(const SweepOptions& options);
 Result<report::Sweep> measure_sweep(ProfileSession& session, const SweepOptions& options,
                                     const SweepPlan& plan, std::span<const Task> tasks);
 
+// From the measured points of a sweep to its laws and its verdict (sweep_laws.cpp). Pure.
+// Fills laws, verdict and what the model says of each point; `sweep` has its rows and, of each
+// point, the sizes and the model's bytes. One law of time and one of counted FLOP a swept size, the
+// other held at its largest, where fixed costs matter least; of two sizes also both in one fit.
+void judge_sweep(report::Sweep& sweep);
+
 }  // namespace hwprof

@@ -1,11 +1,11 @@
-#include "src/commands/sweep_laws.h"
-
+// From the measured points of a sweep to its laws and its verdict.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "counters/perf/metrics.h"
+#include "src/commands/sweep.h"
 #include "src/measure/roofline.h"
 #include "src/measure/scaling_law.h"
 #include "src/measure/statistics.h"

@@ -7,7 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "src/measure/bandwidth.h"
+#include "src/measure/ceilings.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hwprof {

@@ -1,6 +1,5 @@
 #include "src/measure/ceilings.h"
 
-#include "src/measure/bandwidth.h"
 #include "src/measure/peak.h"
 #include "src/measure/roofline.h"
 #include "src/measure/schedule.h"

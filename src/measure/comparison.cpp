@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "src/measure/mann_whitney.h"
+#include "src/measure/statistics.h"
 
 namespace hwprof {
 namespace {

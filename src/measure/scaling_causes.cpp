@@ -1,5 +1,4 @@
-#include "src/measure/scaling_causes.h"
-
+// Why a quantity does not grow as its model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <optional>
 
 #include "src/measure/power_law.h"
+#include "src/measure/scaling_law.h"
 #include "src/measure/statistics.h"
 #include "src/report/render/format.h"
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "src/measure/power_law.h"
-#include "src/measure/scaling_causes.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {

@@ -55,4 +55,10 @@ struct GridPoint {
 std::vector<report::ScalingLaw> joint_laws(std::span<const GridPoint> points,
                                            const std::string& first, const std::string& second);
 
+// Why a quantity does not grow as its model, by what the points themselves show
+// (scaling_causes.cpp). Sentences; "no cause found" where the evidence is for none. `points` by
+// ascending size, times in nanoseconds; those from `settled` on follow the model.
+std::vector<std::string> scaling_causes(std::span<const LawPoint> points, std::size_t settled,
+                                        const LawSubject& subject);
+
 }  // namespace hwprof
