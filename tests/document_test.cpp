@@ -12,9 +12,9 @@
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 #include "src/report/render/render.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {

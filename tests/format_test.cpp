@@ -1,4 +1,4 @@
-#include "src/report/render/format.h"
+#include "src/base/format.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 
 #include <gtest/gtest.h>
 

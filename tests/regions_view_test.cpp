@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "src/base/format.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/regions.h"
-#include "src/report/render/format.h"
 #include "src/report/render/render.h"
 
 namespace hwprof {

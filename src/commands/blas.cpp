@@ -12,8 +12,8 @@
 #include "src/commands/profile_blas.h"
 #include "src/commands/run.h"
 #include "src/report/documents/survey.h"
-#include "src/report/render/printable.h"
-#include "src/report/write_report.h"
+#include "src/report/printable.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {

@@ -8,7 +8,7 @@
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
 #include "src/report/render/output.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {

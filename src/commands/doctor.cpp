@@ -2,7 +2,7 @@
 
 #include "src/commands/doctor_checks.h"
 #include "src/commands/doctor_facts.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 

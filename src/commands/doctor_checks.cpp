@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "src/base/format.h"
 #include "src/base/text.h"
-#include "src/report/render/format.h"
 
 namespace hwprof {
 namespace {

@@ -8,7 +8,7 @@
 #include "src/base/suggest.h"
 #include "src/commands/try_events.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "src/measure/ceilings.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 

@@ -10,9 +10,9 @@
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/flame/flame.h"
+#include "src/report/printable.h"
 #include "src/report/render/output.h"
-#include "src/report/render/printable.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {

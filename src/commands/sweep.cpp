@@ -10,7 +10,7 @@
 #include "src/commands/profile_record.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "src/base/suggest.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 #include "src/workloads/networks/layer_json.h"
 #include "src/workloads/networks/resnet20.h"
 #include "src/workloads/operations/operation.h"

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
+#include "src/base/format.h"
 #include "src/measure/power_law.h"
 #include "src/measure/scaling_law.h"
 #include "src/measure/statistics.h"
-#include "src/report/render/format.h"
 
 namespace hwprof {
 namespace {

@@ -1,5 +1,5 @@
 // Where and how a command's result is written: what --format, -o and --full say, for every command
-// alike. src/report/write_report.h does it.
+// alike. src/report/render/write_report.h does it.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 
 namespace hwprof::report::csv {
 namespace {

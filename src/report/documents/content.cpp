@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "src/base/format.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 namespace {
@@ -125,6 +125,21 @@ std::string rung_name(const LadderRung& rung) {
 }
 
 }  // namespace
+
+void Reasons::add(const std::string& reason, const std::string& who) {
+  auto at = std::find_if(list_.begin(), list_.end(),
+                         [&](const auto& entry) { return entry.first == reason; });
+  if (at == list_.end()) at = list_.insert(list_.end(), {reason, {}});
+  auto& names = at->second;
+  if (std::find(names.begin(), names.end(), who) == names.end()) names.push_back(who);
+}
+
+std::vector<std::string> Reasons::sentences() const {
+  std::vector<std::string> out;
+  for (const auto& [reason, names] : list_)
+    out.push_back(fmt::format("{}: {}", fmt::join(names, ", "), reason));
+  return out;
+}
 
 std::string in_percent(double fraction) { return significant(fraction * 100, 3); }
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "src/base/format.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "counters/machine/affinity.h"
+#include "src/base/format.h"
 #include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 namespace {

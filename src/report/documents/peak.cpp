@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "counters/machine/affinity.h"
+#include "src/base/format.h"
 #include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 

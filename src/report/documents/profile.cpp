@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "src/base/format.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
 #include "src/report/documents/regions.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 namespace {

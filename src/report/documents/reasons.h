@@ -2,37 +2,21 @@
 // table, with the things it holds for.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "src/base/format.h"
 #include "src/model/record.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 
 // Distinct reasons in the order of their first use, each with the things it holds for.
 class Reasons {
  public:
-  void add(const std::string& reason, const std::string& who) {
-    auto at = std::find_if(list_.begin(), list_.end(),
-                           [&](const auto& entry) { return entry.first == reason; });
-    if (at == list_.end()) at = list_.insert(list_.end(), {reason, {}});
-    auto& names = at->second;
-    if (std::find(names.begin(), names.end(), who) == names.end()) names.push_back(who);
-  }
-  [[nodiscard]] std::vector<std::string> sentences() const {
-    std::vector<std::string> out;
-    for (const auto& [reason, names] : list_) {
-      out.push_back(fmt::format("{}: {}", fmt::join(names, ", "), reason));
-    }
-    return out;
-  }
+  void add(const std::string& reason, const std::string& who);
+  [[nodiscard]] std::vector<std::string> sentences() const;  // "flops, llc-miss: no PMU"
 
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> list_;

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "src/base/format.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 namespace {

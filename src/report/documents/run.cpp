@@ -7,13 +7,13 @@
 #include <csignal>
 #include <cstring>
 
+#include "src/base/format.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
 #include "src/report/documents/regions.h"
 #include "src/report/documents/survey.h"
-#include "src/report/render/format.h"
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 
 namespace hwprof::report {
 namespace {

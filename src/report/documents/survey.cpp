@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "src/base/format.h"
 #include "src/report/data/json_parts.h"
 #include "src/report/documents/content.h"
-#include "src/report/render/format.h"
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 
 namespace hwprof::report {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <map>
 
+#include "src/base/format.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 namespace {

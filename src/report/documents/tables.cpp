@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "src/base/format.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 namespace {

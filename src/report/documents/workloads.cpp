@@ -1,8 +1,8 @@
 // `hwprof workloads`: what can be profiled, and one of it layer by layer.
 #include <fmt/format.h>
 
+#include "src/base/format.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/render/format.h"
 
 namespace hwprof::report {
 

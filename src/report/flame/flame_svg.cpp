@@ -8,7 +8,7 @@
 #include <map>
 
 #include "src/report/flame/flame.h"
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 
 namespace hwprof::report {
 namespace {

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "src/report/flame/flame.h"
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 
 namespace hwprof::report {
 namespace {

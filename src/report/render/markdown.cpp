@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 #include "src/report/render/render.h"
 
 namespace hwprof::report {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "src/report/render/format.h"
+#include "src/base/format.h"
 #include "src/report/render/render.h"
 
 namespace hwprof::report {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "src/report/render/printable.h"
+#include "src/report/printable.h"
 #include "src/report/render/render.h"
 
 namespace hwprof::report {

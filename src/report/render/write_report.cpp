@@ -1,4 +1,4 @@
-#include "src/report/write_report.h"
+#include "src/report/render/write_report.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
