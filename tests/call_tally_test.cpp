@@ -8,7 +8,6 @@
 namespace hwprof::observe {
 namespace {
 
-using Kind = CallRecord::Kind;
 constexpr std::uint64_t kProgram = 0x400000, kLibrary = 0x7f0000000000;
 
 class Tally : public ::testing::Test {
@@ -23,16 +22,10 @@ class Tally : public ::testing::Test {
     map("/lib/front.so", kLibrary);
   }
   void map(const char* path, std::uint64_t start) {
-    CallRecord record;
-    record.kind = Kind::kMap;
-    record.pid = record.tid = 1;
-    record.start = start;
-    record.length = 0x10000;
-    record.path = path;
-    tally_.add(record);
+    tally_.apply({0, Mapped{1, start, 0x10000, 0, {}, path}});
   }
   void enter(std::uint32_t id, std::uint64_t return_address, std::uint64_t stack_pointer) {
-    CallRecord record;
+    ProbeHit record;
     record.time_ns = ++clock_;
     record.pid = record.tid = 1;
     record.id = id;
@@ -42,8 +35,8 @@ class Tally : public ::testing::Test {
     tally_.add(record);
   }
   void leave(std::uint32_t id) {
-    CallRecord record;
-    record.kind = Kind::kLeave;
+    ProbeHit record;
+    record.leaves = true;
     record.time_ns = clock_ += 10;
     record.pid = record.tid = 1;
     record.id = id;
@@ -103,7 +96,7 @@ TEST_F(Tally, CountsCallsWhoseReturnsWereLost) {
 }
 
 TEST_F(Tally, OfASampleIsScaledToExactlyAllCalls) {
-  CallRecord record;
+  ProbeHit record;
   record.pid = record.tid = 1;
   record.id = inner_;
   record.return_address = kProgram + 5;
@@ -125,7 +118,7 @@ TEST_F(Tally, TakesASampledCallForWhatItsPlaceWasBefore) {
   enter(outer_, kProgram + 5, 0x9000);
   enter(inner_, kProgram + 5, 0x9000);  // a jump: no address tells that it is an inner call
   enter(outer_, kProgram + 5, 0x9000);  // books the one before
-  CallRecord record;
+  ProbeHit record;
   record.pid = record.tid = 1;
   record.return_address = kProgram + 5;
   for (const std::uint32_t id : {outer_, inner_}) {

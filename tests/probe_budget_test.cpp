@@ -1,4 +1,4 @@
-#include "src/observe/calls/probe_budget.h"
+#include "src/observe/calls/probes.h"
 
 #include <gtest/gtest.h>
 

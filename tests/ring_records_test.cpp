@@ -66,7 +66,7 @@ std::vector<std::byte> mapped_bytes(const std::string& path) {
 }
 
 TEST(Records, AreReadFieldByField) {
-  const auto record = parse_record(mapped_bytes("/usr/lib/libx.so"), false);
+  const auto record = parse_record(mapped_bytes("/usr/lib/libx.so"), kInstructionHits);
   ASSERT_TRUE(record);
   EXPECT_EQ(record->time_ns, 99U);
   const auto& mapped = std::get<Mapped>(record->body);
@@ -77,7 +77,7 @@ TEST(Records, AreReadFieldByField) {
   EXPECT_EQ(mapped.file, (FileId{8, 1, 1234}));
   EXPECT_EQ(mapped.path, "/usr/lib/libx.so");
 
-  const auto sample = parse_record(sample_bytes(0x401000, 5), false);
+  const auto sample = parse_record(sample_bytes(0x401000, 5), kInstructionHits);
   ASSERT_TRUE(sample);
   EXPECT_EQ(sample->time_ns, 5U);
   EXPECT_EQ(std::get<Sample>(sample->body).tid, 41);
@@ -93,7 +93,7 @@ TEST(Records, TellForksExecsAndLosses) {
                                      .add(std::int32_t{41})
                                      .add(std::uint64_t{1})
                                      .done_with_trailer(1),
-                                 false);
+                                 kInstructionHits);
   ASSERT_TRUE(fork);
   EXPECT_EQ(std::get<Forked>(fork->body).pid, 50);
   EXPECT_EQ(std::get<Forked>(fork->body).parent_pid, 40);
@@ -104,14 +104,14 @@ TEST(Records, TellForksExecsAndLosses) {
                                      .add(std::int32_t{50})
                                      .text("python3")
                                      .done_with_trailer(2),
-                                 false);
+                                 kInstructionHits);
   ASSERT_TRUE(exec);
   EXPECT_TRUE(std::get<Named>(exec->body).by_exec);
   EXPECT_EQ(std::get<Named>(exec->body).name, "python3");
 
   const auto lost = parse_record(
       Bytes(PERF_RECORD_LOST, 0).add(std::uint64_t{1}).add(std::uint64_t{17}).done_with_trailer(3),
-      false);
+      kInstructionHits);
   ASSERT_TRUE(lost);
   EXPECT_EQ(std::get<Lost>(lost->body).records, 17U);
 }
@@ -121,27 +121,61 @@ TEST(Records, LeaveTheMarksOutOfCallChains) {
   bytes.add(std::uint64_t{0x10}).add(std::int32_t{1}).add(std::int32_t{1}).add(std::uint64_t{9});
   bytes.add(std::uint64_t{4}).add(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
   bytes.add(std::uint64_t{0x10}).add(std::uint64_t{0x20}).add(std::uint64_t{0x30});
-  const auto record = parse_record(bytes.done(), true);
+  const auto record = parse_record(bytes.done(), kStackHits);
   ASSERT_TRUE(record);
   EXPECT_THAT(std::get<Sample>(record->body).callers, ::testing::ElementsAre(0x20, 0x30));
+}
+
+TEST(Records, OfProbesHaveTheirEventAndItsFields) {
+  Bytes bytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+  bytes.add(std::int32_t{40}).add(std::int32_t{41}).add(std::uint64_t{9}).add(std::uint64_t{17});
+  bytes.add(std::uint32_t{4}).add(std::uint32_t{0x01020304});
+  const auto whole = bytes.done();
+  const auto record = parse_record(whole, kProbeHits);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->time_ns, 9U);
+  const auto& sample = std::get<Sample>(record->body);
+  EXPECT_EQ(sample.pid, 40);
+  EXPECT_EQ(sample.event, 17U);
+  EXPECT_THAT(sample.raw,
+              ::testing::ElementsAre(std::byte{4}, std::byte{3}, std::byte{2}, std::byte{1}));
+  auto endless = whole;  // claims more bytes than there are
+  endless[whole.size() - 8] = std::byte{200};
+  EXPECT_FALSE(parse_record(endless, kProbeHits));
+  // All other records of such events end in pid and tid, time, event.
+  const auto exit = parse_record(Bytes(PERF_RECORD_EXIT, 0)
+                                     .add(std::int32_t{50})
+                                     .add(std::int32_t{40})
+                                     .add(std::int32_t{51})
+                                     .add(std::int32_t{41})
+                                     .add(std::uint64_t{1})
+                                     .add(std::int32_t{50})
+                                     .add(std::int32_t{51})
+                                     .add(std::uint64_t{77})
+                                     .add(std::uint64_t{17})
+                                     .done(),
+                                 kProbeHits);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->time_ns, 77U);
+  EXPECT_EQ(std::get<Exited>(exit->body).tid, 51);
 }
 
 TEST(Records, AreNothingWhenCutShortAnywhere) {
   for (const auto& whole : {mapped_bytes("/x"), sample_bytes(1, 2)}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       std::vector<std::byte> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-      EXPECT_FALSE(parse_record(part, false)) << size;  // the header says more
+      EXPECT_FALSE(parse_record(part, kInstructionHits)) << size;  // the header says more
       if (size < sizeof(perf_event_header)) continue;
       const auto claimed = static_cast<std::uint16_t>(size);
       std::memcpy(&part[offsetof(perf_event_header, size)], &claimed, sizeof claimed);
-      const auto record = parse_record(part, false);
+      const auto record = parse_record(part, kInstructionHits);
       if (record && std::holds_alternative<Mapped>(record->body)) ADD_FAILURE() << size;
     }
   }
   // A chain that claims more entries than there are.
   Bytes endless(PERF_RECORD_SAMPLE, 0);
   endless.add(std::uint64_t{1}).add(std::int32_t{1}).add(std::int32_t{1}).add(std::uint64_t{1});
-  EXPECT_FALSE(parse_record(endless.add(~std::uint64_t{0}).done(), true));
+  EXPECT_FALSE(parse_record(endless.add(~std::uint64_t{0}).done(), kStackHits));
 }
 
 TEST(Ring, GivesRecordsThatGoRoundItsEndWhole) {
@@ -149,7 +183,7 @@ TEST(Ring, GivesRecordsThatGoRoundItsEndWhole) {
   std::vector<std::byte> ring(256);
   for (std::uint64_t tail = 1000; tail < 1256; tail += 8) {
     for (std::size_t i = 0; i < record.size(); ++i) ring[(tail + i) % ring.size()] = record[i];
-    const RingContent content = parse_ring(ring, tail, tail + record.size(), false);
+    const RingContent content = parse_ring(ring, tail, tail + record.size(), kInstructionHits);
     ASSERT_EQ(content.records.size(), 1U) << tail;
     EXPECT_FALSE(content.broken);
     EXPECT_EQ(std::get<Mapped>(content.records[0].body).path, "/usr/lib/a-name-that-is-long.so");
@@ -160,12 +194,13 @@ TEST(Ring, GivesUpAtAHeaderThatCannotBe) {
   auto bytes = sample_bytes(1, 2);
   const std::size_t first = bytes.size();
   bytes.resize(256);
-  EXPECT_TRUE(parse_ring(bytes, 0, first + 8, false).broken);  // a header of zeros: size 0
-  EXPECT_EQ(parse_ring(bytes, 0, first + 8, false).records.size(), 1U);
-  EXPECT_TRUE(parse_ring(bytes, 0, first - 8, false).broken);  // reaches past the head
-  EXPECT_TRUE(parse_ring(bytes, 0, 4, false).broken);
-  EXPECT_TRUE(parse_ring(bytes, 0, 1000, false).broken);  // more than the ring holds
-  EXPECT_TRUE(parse_ring(bytes, 24, 24, false).records.empty());
+  EXPECT_TRUE(
+      parse_ring(bytes, 0, first + 8, kInstructionHits).broken);  // a header of zeros: size 0
+  EXPECT_EQ(parse_ring(bytes, 0, first + 8, kInstructionHits).records.size(), 1U);
+  EXPECT_TRUE(parse_ring(bytes, 0, first - 8, kInstructionHits).broken);  // reaches past the head
+  EXPECT_TRUE(parse_ring(bytes, 0, 4, kInstructionHits).broken);
+  EXPECT_TRUE(parse_ring(bytes, 0, 1000, kInstructionHits).broken);  // more than the ring holds
+  EXPECT_TRUE(parse_ring(bytes, 24, 24, kInstructionHits).records.empty());
 }
 
 TEST(Ring, PassesOverKindsThatItDoesNotKnow) {
@@ -174,7 +209,7 @@ TEST(Ring, PassesOverKindsThatItDoesNotKnow) {
   bytes.insert(bytes.end(), sample.begin(), sample.end());
   const std::size_t size = bytes.size();
   bytes.resize(256);
-  const RingContent content = parse_ring(bytes, 0, size, false);
+  const RingContent content = parse_ring(bytes, 0, size, kInstructionHits);
   EXPECT_FALSE(content.broken);
   ASSERT_EQ(content.records.size(), 1U);
   EXPECT_EQ(std::get<Sample>(content.records[0].body).ip, 3U);

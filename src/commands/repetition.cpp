@@ -11,9 +11,8 @@
 
 #include "src/measure/peak.h"
 #include "src/measure/repeats.h"
-#include "src/observe/perf/tree_counting.h"
+#include "src/observe/proc/tree_counting.h"
 #include "src/observe/proc/child.h"
-#include "src/observe/proc/orphans.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/program_file.h"
 

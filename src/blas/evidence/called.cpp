@@ -7,7 +7,7 @@
 #include "src/blas/evidence/call_candidates.h"
 #include "src/observe/calls/audit.h"
 #include "src/observe/calls/uprobes.h"
-#include "src/observe/proc/leftovers.h"
+#include "src/observe/calls/tracefs.h"
 
 namespace hwprof::blas {
 

@@ -94,116 +94,84 @@ std::uint32_t CallTally::watch(WatchedRoutine routine) {
   return static_cast<std::uint32_t>(routines_.size() - 1);
 }
 
-void CallTally::add(const CallRecord& record) {
-  using Kind = CallRecord::Kind;
-  switch (record.kind) {
-    case Kind::kEnter:
-      return enter(record);
-    case Kind::kLeave:
-      return leave(record);
-    case Kind::kMap:
-      return map(record);
-    case Kind::kFork:
-      if (record.pid != record.parent) {
-        const Mappings inherited = mappings_[record.parent];
-        mappings_[record.pid] = inherited;
-      }
-      return;
-    case Kind::kExec:
-      mappings_.erase(record.pid);
-      return;
-    case Kind::kExit:
-      if (auto thread = threads_.find(record.tid); thread != threads_.end()) {
-        book(thread->second);
-        threads_.erase(thread);
-      }
-      // Its other threads may live on: the mappings stay until the number is used again.
-      return;
+void CallTally::add(const ProbeHit& hit) {
+  if (hit.leaves) {
+    leave(hit);
+  } else {
+    enter(hit);
   }
 }
 
-void CallTally::map(const CallRecord& record) {
-  Mappings& mappings = mappings_[record.pid];
-  const std::uint64_t end = record.start + record.length;
-  // What lay there is gone.
-  auto old = mappings.lower_bound(record.start);
-  if (old != mappings.begin() && std::prev(old)->second.end > record.start) --old;
-  while (old != mappings.end() && old->first < end) old = mappings.erase(old);
-  mappings[record.start] = {end, record.file_offset, record.path};
+void CallTally::apply(const Record& change) {
+  if (const auto* exited = std::get_if<Exited>(&change.body)) {
+    if (auto thread = threads_.find(exited->tid); thread != threads_.end()) {
+      book(thread->second);
+      threads_.erase(thread);
+    }
+  }
+  spaces_.apply(change);
 }
 
-const CallTally::Mapping* CallTally::find_mapping(pid_t pid, std::uint64_t address,
-                                                  std::uint64_t& offset) const {
-  const auto process = mappings_.find(pid);
-  if (process == mappings_.end()) return nullptr;
-  auto above = process->second.upper_bound(address);
-  if (above == process->second.begin()) return nullptr;
-  const auto& [start, mapping] = *--above;
-  if (address >= mapping.end) return nullptr;
-  offset = address - start + mapping.file_offset;
-  return &mapping;
-}
-
-bool CallTally::inside_routine(const Mapping& mapping, std::uint64_t offset) const {
-  const auto file = code_.find(mapping.path);
+bool CallTally::inside_routine(const Mapping* caller, std::uint64_t return_address) const {
+  const auto file = caller != nullptr ? code_.find(caller->path) : code_.end();
   if (file == code_.end()) return false;
+  const std::uint64_t offset = return_address - caller->start + caller->offset;
   // A return address behind a last instruction that calls belongs to the routine before it.
   auto above = file->second.lower_bound(offset);
   return above != file->second.begin() && offset <= std::prev(above)->second;
 }
 
-void CallTally::enter(const CallRecord& record) {
-  if (record.id >= routines_.size()) return;
-  const Routine& routine = routines_[record.id].entry.routine;
-  Thread& thread = threads_[record.tid];
-  const Frame frame{record.id, record.stack_pointer, record.return_address};
-  std::uint64_t offset = 0;
-  const Mapping* caller = find_mapping(record.pid, record.return_address, offset);
+void CallTally::enter(const ProbeHit& hit) {
+  if (hit.id >= routines_.size()) return;
+  const Routine& routine = routines_[hit.id].entry.routine;
+  Thread& thread = threads_[hit.tid];
+  const Frame frame{hit.id, hit.stack_pointer, hit.return_address};
+  const Mapping* caller = spaces_.find(hit.pid, hit.return_address);
 
   // The stack grows down: what began below this call is over, whether its return was seen or not;
   // and so is a call of the same routine from the same place.
   const auto is_over = [&](const Frame& earlier) {
-    return earlier.stack_pointer < record.stack_pointer ||
-           (earlier.stack_pointer == record.stack_pointer && earlier.id == record.id);
+    return earlier.stack_pointer < hit.stack_pointer ||
+           (earlier.stack_pointer == hit.stack_pointer && earlier.id == hit.id);
   };
   while (!thread.frames.empty() && is_over(thread.frames.back())) thread.frames.pop_back();
-  const bool jumped = thread.last && thread.last->id != record.id &&
-                      thread.last->stack_pointer == record.stack_pointer &&
-                      thread.last->return_address == record.return_address;
+  const bool jumped = thread.last && thread.last->id != hit.id &&
+                      thread.last->stack_pointer == hit.stack_pointer &&
+                      thread.last->return_address == hit.return_address;
   const bool nested =
       routine.blas && thread.call &&
-      (!thread.frames.empty() || jumped || (caller != nullptr && inside_routine(*caller, offset)));
+      (!thread.frames.empty() || jumped || inside_routine(caller, hit.return_address));
   if (routine.blas) {
     thread.last = frame;
     if (timing_ && routine.timed) thread.frames.push_back(frame);
   }
   if (nested) {
-    thread.call->innermost = record.id;
-    remember(record.return_address, record.id, {true, record.id});
+    thread.call->innermost = hit.id;
+    remember(hit.return_address, hit.id, {true, hit.id});
     return;
   }
   book(thread);
-  thread.call = Call{record.id,
-                     record.id,
+  thread.call = Call{hit.id,
+                     hit.id,
                      caller != nullptr ? caller->path : std::string(),
-                     record.return_address,
-                     record.m,
-                     record.n,
-                     record.k,
-                     record.time_ns};
+                     hit.return_address,
+                     hit.m,
+                     hit.n,
+                     hit.k,
+                     hit.time_ns};
 }
 
-void CallTally::leave(const CallRecord& record) {
+void CallTally::leave(const ProbeHit& hit) {
   ++returns_;
-  const auto found = threads_.find(record.tid);
+  const auto found = threads_.find(hit.tid);
   if (found == threads_.end()) return;
   Thread& thread = found->second;
   const auto entered = std::find_if(thread.frames.rbegin(), thread.frames.rend(),
-                                    [&](const Frame& frame) { return frame.id == record.id; });
+                                    [&](const Frame& frame) { return frame.id == hit.id; });
   if (entered == thread.frames.rend()) return;
   thread.frames.erase(std::prev(entered.base()), thread.frames.end());
-  if (thread.frames.empty() && thread.call && thread.call->id == record.id) {
-    thread.call->time_ns = static_cast<double>(record.time_ns - thread.call->began_ns);
+  if (thread.frames.empty() && thread.call && thread.call->id == hit.id) {
+    thread.call->time_ns = static_cast<double>(hit.time_ns - thread.call->began_ns);
   }
 }
 
@@ -230,23 +198,22 @@ void CallTally::remember(std::uint64_t return_address, std::uint32_t id, Habit h
   }
 }
 
-void CallTally::add_sample(const CallRecord& record) {
-  if (record.id >= routines_.size()) return;
-  std::uint64_t offset = 0;
-  const Mapping* caller = find_mapping(record.pid, record.return_address, offset);
-  Habit habit{false, record.id};
-  if (auto known = habits_.find({record.return_address, record.id}); known != habits_.end()) {
+void CallTally::add_sample(const ProbeHit& hit) {
+  if (hit.id >= routines_.size()) return;
+  const Mapping* caller = spaces_.find(hit.pid, hit.return_address);
+  Habit habit{false, hit.id};
+  if (auto known = habits_.find({hit.return_address, hit.id}); known != habits_.end()) {
     habit = known->second;
-  } else if (routines_[record.id].entry.routine.blas && caller != nullptr) {
-    habit.nested = inside_routine(*caller, offset);
+  } else if (routines_[hit.id].entry.routine.blas) {
+    habit.nested = inside_routine(caller, hit.return_address);
   }
   if (habit.nested) {
     ++nested_samples_;
     return;
   }
-  Site& site = sites_[{record.id, routines_[habit.innermost].path,
+  Site& site = sites_[{hit.id, routines_[habit.innermost].path,
                        caller != nullptr ? caller->path : std::string()}];
-  site.sampled.add(record.m, record.n, record.k);
+  site.sampled.add(hit.m, hit.n, hit.k);
   ++site.samples;
 }
 

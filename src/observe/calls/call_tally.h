@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "src/model/run_record.h"
-#include "src/observe/calls/call_records.h"
+#include "src/observe/calls/probes.h"
+#include "src/observe/proc/address_space.h"
 
 namespace hwprof::observe {
 
@@ -75,9 +76,11 @@ class CallTally {
  public:
   // Returns the number of the routine.
   std::uint32_t watch(WatchedRoutine routine);
-  void add(const CallRecord& record);
+  // In the order of time: what becomes of processes and threads, and their calls.
+  void apply(const Record& change);
+  void add(const ProbeHit& hit);
   // One call of a sample.
-  void add_sample(const CallRecord& record);
+  void add_sample(const ProbeHit& hit);
   // All samples stand for this many calls, those within others among them. False: there are none to
   // stand for them.
   bool scale_samples(std::uint64_t calls);
@@ -90,11 +93,6 @@ class CallTally {
   [[nodiscard]] std::uint64_t returns() const { return returns_; }
 
  private:
-  struct Mapping {
-    std::uint64_t end, file_offset;
-    std::string path;
-  };
-  using Mappings = std::map<std::uint64_t, Mapping>;  // by first address
   struct Frame {
     std::uint32_t id;
     std::uint64_t stack_pointer, return_address;
@@ -124,18 +122,16 @@ class CallTally {
   };
   using Place = std::pair<std::uint64_t, std::uint32_t>;  // return address, routine
 
-  void enter(const CallRecord& record);
-  void leave(const CallRecord& record);
-  void map(const CallRecord& record);
-  [[nodiscard]] const Mapping* find_mapping(pid_t pid, std::uint64_t address,
-                                            std::uint64_t& offset) const;
-  [[nodiscard]] bool inside_routine(const Mapping& mapping, std::uint64_t offset) const;
+  void enter(const ProbeHit& hit);
+  void leave(const ProbeHit& hit);
+  // `caller` holds the return address, or is null.
+  [[nodiscard]] bool inside_routine(const Mapping* caller, std::uint64_t return_address) const;
   void book(Thread& thread);
   void remember(std::uint64_t return_address, std::uint32_t id, Habit habit);
 
   std::vector<WatchedRoutine> routines_;
   std::map<std::string, std::map<std::uint64_t, std::uint64_t>> code_;  // path: offset: end
-  std::unordered_map<pid_t, Mappings> mappings_;
+  AddressSpaces spaces_;
   std::unordered_map<pid_t, Thread> threads_;
   std::map<std::tuple<std::uint32_t, std::string, std::string>, Site> sites_;
   std::map<Place, Habit> habits_;

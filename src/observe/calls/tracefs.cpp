@@ -9,40 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "src/base/text.h"
+#include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
 namespace {
-
-// Registers of the integer arguments, as the parser names them, return address and stack pointer.
-#if defined(__aarch64__)
-constexpr std::array<const char*, 6> kArguments = {"%x0", "%x1", "%x2", "%x3", "%x4", "%x5"};
-constexpr const char* kReturnAddress = "%x30";
-#else
-constexpr std::array<const char*, 6> kArguments = {"%di", "%si", "%dx", "%cx", "%r8", "%r9"};
-constexpr const char* kReturnAddress = "+0(%sp)";
-#endif
-
-std::string dimension(int position, bool by_reference) {
-  if (position < 0) return "\\1";
-  const char* argument = kArguments.at(static_cast<std::size_t>(position));
-  return by_reference ? fmt::format("+0({})", argument) : argument;
-}
-
-// Field 22 of /proc/PID/stat: when it was started, in ticks since boot. The name before it may
-// hold blanks and brackets.
-std::optional<std::uint64_t> start_time(std::string_view pid) {
-  const auto text = read_text_file(fmt::format("/proc/{}/stat", pid));
-  if (!text) return std::nullopt;
-  const auto bracket = text->rfind(')');
-  if (bracket == std::string::npos || bracket + 2 > text->size()) return std::nullopt;
-  const auto fields = split(std::string_view(*text).substr(bracket + 2), ' ');
-  return fields.size() > 19 ? parse_unsigned(fields[19]) : std::nullopt;
-}
 
 // Process numbers mean something only within one.
 std::uint64_t pid_namespace() {
@@ -53,10 +28,11 @@ std::uint64_t pid_namespace() {
 bool is_dead(std::string_view group) {
   const auto parts = split(group, '_');
   if (parts.size() != 5 || parts[0] != "hwprof") return false;
-  const auto pid = parse_unsigned(parts[1]);
+  const auto pid = parse_int(parts[1]);
   const auto started = parse_unsigned(parts[2]);
   if (!pid || !started || parse_unsigned(parts[3]) != pid_namespace()) return false;
-  return start_time(parts[1]) != started;
+  const auto process = process_info(*pid);
+  return !process || process->start_ticks != *started;
 }
 
 UniqueFd private_mount() {
@@ -70,54 +46,12 @@ UniqueFd private_mount() {
 
 }  // namespace
 
-std::optional<EventFormat> parse_event_format(std::string_view text) {
-  EventFormat format;
-  for (const std::string_view line : split(text, '\n')) {
-    if (line.starts_with("ID: ")) {
-      format.type = static_cast<unsigned>(parse_unsigned(trim(line.substr(4))).value_or(0));
-    }
-    // "\tfield:u32 id;\toffset:16;\tsize:4;\tsigned:0;"
-    const auto parts = split(trim(line), ';');
-    if (parts.size() < 3 || !parts[0].starts_with("field:")) continue;
-    const auto name = parts[0].substr(parts[0].rfind(' ') + 1);
-    const auto number = [](std::string_view part) {
-      return static_cast<unsigned>(
-          parse_unsigned(trim(part.substr(part.find(':') + 1))).value_or(0));
-    };
-    const EventField field{number(parts[1]), number(parts[2])};
-    if (name == "id") format.id = field;
-    if (name == "ret") format.ret = field;
-    if (name == "sp") format.sp = field;
-    if (name == "m") format.m = field;
-    if (name == "n") format.n = field;
-    if (name == "k") format.k = field;
-    if (name == "__probe_ret_ip") format.leaves = true;
-  }
-  if (format.type == 0 || format.id.size != 4) return std::nullopt;
-  return format;
-}
-
-std::string probe_definition(std::string_view group, std::string_view event, EventKind kind, int fd,
-                             const EntryPoint& entry, std::uint32_t id) {
-  const bool leaves = kind == EventKind::kReturn;
-  std::string line = fmt::format("{}:{}/{} /proc/self/fd/{}:{:#x} id=\\{}:u32", leaves ? 'r' : 'p',
-                                 group, event, fd, entry.offset, id);
-  if (leaves) return line;
-  const Routine& routine = entry.routine;
-  const char* type = kind == EventKind::kWideEntry ? "u64" : "u32";
-  line += fmt::format(" ret={}:u64 sp=%sp:u64", kReturnAddress);
-  line += fmt::format(" m={}:{}", dimension(routine.m, routine.by_reference), type);
-  line += fmt::format(" n={}:{}", dimension(routine.n, routine.by_reference), type);
-  line += fmt::format(" k={}:{}", dimension(routine.k, routine.by_reference), type);
-  return line;
-}
-
 std::string new_group_name() {
-  const std::string pid = std::to_string(::getpid());
-  const auto started = start_time(pid);
+  const auto own = process_info(::getpid());
   std::uint32_t random = 0;
-  if (!started || ::getrandom(&random, sizeof(random), 0) != sizeof(random)) return {};
-  return fmt::format("hwprof_{}_{}_{}_{:08x}", pid, *started, pid_namespace(), random);
+  if (!own || ::getrandom(&random, sizeof(random), 0) != sizeof(random)) return {};
+  return fmt::format("hwprof_{}_{}_{}_{:08x}", ::getpid(), own->start_ticks, pid_namespace(),
+                     random);
 }
 
 std::vector<std::string> dead_events(std::string_view list) {
@@ -164,17 +98,56 @@ Result<void> Tracefs::write_line(const std::string& line) const {
 }
 
 std::optional<std::string> Tracefs::read(const std::string& file) const {
-  const UniqueFd fd(::openat(root_.get(), file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (;;) {
-    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
+  return read_text_file(fmt::format("/proc/self/fd/{}/{}", root_.get(), file));
+}
+
+void remove_leftover_probes() {
+  const auto tracefs = Tracefs::open();
+  if (!tracefs) return;
+  for (const std::string& event : dead_events(tracefs->read("uprobe_events").value_or(""))) {
+    // Refused while somebody has it open, and that is right.
+    static_cast<void>(tracefs->write_line("-:" + event));
   }
+}
+
+Result<ProbeGroup> ProbeGroup::make() {
+  TRY(Tracefs tracefs, Tracefs::open());
+  std::string name = new_group_name();
+  if (name.empty()) return environment_error(0, "this process cannot be identified in /proc");
+  return ProbeGroup(std::move(tracefs), std::move(name));
+}
+
+Result<void> ProbeGroup::define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
+                                std::uint32_t id) {
+  const std::string event =
+      fmt::format("{}{}", kEventNames[static_cast<std::size_t>(kind)], generation_);
+  auto defined =
+      tracefs_.write_line(probe_definition(name_, event, kind, file.file.get(), entry, id));
+  if (!defined) {
+    defined.error().what += fmt::format(" ({} of {})", entry.symbol, file.path);
+    return defined;
+  }
+  if (std::any_of(events_.begin(), events_.end(),
+                  [&](const Event& known) { return known.name == event; })) {
+    return {};
+  }
+  events_.push_back({event, kind});
+  const auto text = tracefs_.read(fmt::format("events/{}/{}/format", name_, event));
+  const auto format = parse_event_format(text.value_or(""));
+  formats_.push_back(format.value_or(EventFormat{}));
+  if (!format) return environment_error(0, "the kernel does not describe its uprobe event");
+  return {};
+}
+
+std::vector<std::string> ProbeGroup::remove() {
+  std::vector<std::string> left;
+  for (const Event& event : std::exchange(events_, {})) {
+    const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", name_, event.name));
+    if (removed) continue;
+    left.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", name_, event.name,
+                               removed.error().what));
+  }
+  return left;
 }
 
 }  // namespace hwprof::observe

@@ -1,12 +1,8 @@
-// The kernel's list of user-space probes (Documentation/trace/uprobetracer.rst): a thin shell, and
-// the texts that it takes and gives.
-//
-// All probes of a session stand in one group whose name says whose they are. Several probes may be
-// one event (Linux 5.5): their arguments have the same names and types, and a constant says which
-// of them was hit. Events count, not probes: each is opened once for every CPU.
+// The kernel's list of user-space probes: a thin shell. All probes of a session stand in one group
+// whose name says whose they are, so that a later session can remove what a killed one has left.
+// Nothing else is ever left in the system but private folders, which look after themselves (the
+// table of the audit library has no name, and goes with its last user).
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -16,35 +12,17 @@
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
-#include "src/observe/calls/routine_file.h"
+#include "src/observe/calls/probes.h"
 
 namespace hwprof::observe {
-
-enum class EventKind { kEntry, kWideEntry, kReturn };
-inline constexpr std::string_view kEventNames[] = {"entry", "wide_entry", "leave"};
-
-// Where the fields of an event lie in its raw data; a size of 0 is a field that it does not have.
-struct EventField {
-  unsigned offset = 0, size = 0;
-};
-struct EventFormat {
-  unsigned type = 0;  // number of the tracepoint, first 16 bits of the raw data
-  bool leaves = false;
-  EventField id, ret, sp, m, n, k;
-};
-// From the text of the file `format`; absent when it lacks the field "id".
-std::optional<EventFormat> parse_event_format(std::string_view text);
-
-// Line that defines a probe. The file is named by a descriptor of this process: no byte of a path
-// that somebody else chose reaches the parser, and it is the file whose symbols were read.
-std::string probe_definition(std::string_view group, std::string_view event, EventKind kind, int fd,
-                             const EntryPoint& entry, std::uint32_t id);
 
 // "hwprof_PID_START_NAMESPACE_RANDOM": a later session must know whether this process still lives.
 // Empty when the kernel does not say when we were started.
 std::string new_group_name();
 // What is left of sessions whose process is gone, as "group/event", from the list of all probes.
 std::vector<std::string> dead_events(std::string_view list);
+// Removes just that; quietly nothing where we may not.
+void remove_leftover_probes();
 
 class Tracefs {
  public:
@@ -58,6 +36,37 @@ class Tracefs {
  private:
   explicit Tracefs(UniqueFd root) : root_(std::move(root)) {}
   UniqueFd root_;
+};
+
+// The probes of this session.
+class ProbeGroup {
+ public:
+  struct Event {
+    std::string name;
+    EventKind kind;
+  };
+  static Result<ProbeGroup> make();
+
+  // Adds a probe to the event of its kind, which it makes where there is none of this generation.
+  Result<void> define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
+                      std::uint32_t id);
+  // Probes from here on are of new events: those that are open take no more.
+  void begin_generation() { ++generation_; }
+  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
+  [[nodiscard]] const std::vector<EventFormat>& formats() const { return formats_; }  // as events()
+  // Takes all out of the system, once nobody has their events open. Gives what stays, a sentence
+  // each.
+  std::vector<std::string> remove();
+
+ private:
+  ProbeGroup(Tracefs tracefs, std::string name)
+      : tracefs_(std::move(tracefs)), name_(std::move(name)) {}
+
+  Tracefs tracefs_;
+  std::string name_;
+  int generation_ = 0;
+  std::vector<Event> events_;
+  std::vector<EventFormat> formats_;
 };
 
 }  // namespace hwprof::observe

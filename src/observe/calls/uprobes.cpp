@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -15,9 +13,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "src/base/text.h"
-#include "src/observe/calls/probe_budget.h"
-#include "src/observe/proc/maps.h"
+#include "src/observe/calls/probes.h"
+#include "src/observe/proc/address_space.h"
 #include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
@@ -34,27 +31,13 @@ std::size_t configured_cpus() {
   return static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
 }
 
-std::size_t ring_bytes(std::size_t cpus) {
-  return std::bit_floor(std::clamp(kAllRings / cpus, kSmallestRing, kLargestRing));
+std::size_t ring_bytes() {
+  return std::bit_floor(std::clamp(kAllRings / configured_cpus(), kSmallestRing, kLargestRing));
 }
 
-perf_event_attr attributes(std::size_t ring, bool before_exec) {
-  perf_event_attr attr{};
-  attr.size = sizeof(attr);
-  attr.sample_type = kCallSampleType;
-  attr.sample_id_all = 1;
-  attr.inherit = 1;
-  attr.disabled = before_exec ? 1 : 0;
-  attr.enable_on_exec = attr.disabled;
-  // A wake-up for each record costs the program 30 us a call.
-  attr.watermark = 1;
-  attr.wakeup_watermark = static_cast<std::uint32_t>(ring / 2);
-  return attr;
-}
-
-UniqueFd perf_open(perf_event_attr& attr, pid_t tid, int cpu) {
-  return UniqueFd(
-      static_cast<int>(::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+void move_to(std::vector<UniqueFd>& all, std::vector<UniqueFd>& some) {
+  std::move(some.begin(), some.end(), std::back_inserter(all));
+  some.clear();
 }
 
 // Of a probe, in all processes, whether they were recorded or not.
@@ -67,22 +50,8 @@ std::uint64_t hits(const std::vector<UniqueFd>& events) {
   return sum;
 }
 
-// What a process had mapped before its records began.
-std::vector<CallRecord> mapped_files(pid_t pid) {
-  std::vector<CallRecord> records;
-  const auto text = read_text_file(fmt::format("/proc/{}/maps", pid));
-  for (Mapped& mapped : mapped_code(pid, text.value_or(""))) {
-    if (!mapped.path.starts_with('/') || mapped.path.starts_with("//") || mapped.deleted) continue;
-    CallRecord record;
-    record.kind = CallRecord::Kind::kMap;
-    record.pid = record.tid = pid;
-    record.start = mapped.start;
-    record.length = mapped.length;
-    record.file_offset = mapped.offset;
-    record.path = std::move(mapped.path);
-    records.push_back(std::move(record));
-  }
-  return records;
+bool is_file(const Mapped& mapped) {
+  return mapped.path.starts_with('/') && !mapped.path.starts_with("//") && !mapped.deleted;
 }
 
 void allow_descriptors(std::size_t count) {
@@ -100,12 +69,13 @@ std::string kernel_release() {
 
 }  // namespace
 
+Uprobes::Uprobes(ProbeGroup probes) : probes_(std::move(probes)), rings_(ring_bytes()) {}
+
+Uprobes::~Uprobes() { remove_probes(); }
+
 Result<Uprobes> Uprobes::open() {
-  auto tracefs = Tracefs::open();
-  if (!tracefs) return error_of(tracefs);
-  std::string group = new_group_name();
-  if (group.empty()) return environment_error(0, "this process cannot be identified in /proc");
-  Uprobes uprobes(std::move(*tracefs), std::move(group));
+  TRY(ProbeGroup probes, ProbeGroup::make());
+  Uprobes uprobes(std::move(probes));
   if (!return_probes_are_safe(kernel_release())) {
     uprobes.timing_ = false;
     uprobes.tally_.stop_timing();
@@ -116,109 +86,81 @@ Result<Uprobes> Uprobes::open() {
   return uprobes;
 }
 
-Uprobes::~Uprobes() {
-  for (const Ring& ring : rings_) {
-    ::munmap(ring.memory, ring.bytes + static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-  }
-  remove_events();
-}
-
-Result<void> Uprobes::define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
-                             std::uint32_t id) {
-  const std::string name =
-      fmt::format("{}{}", kEventNames[static_cast<std::size_t>(kind)], generation_);
-  auto defined =
-      tracefs_.write_line(probe_definition(group_, name, kind, file.file.get(), entry, id));
-  if (!defined) return defined;
-  if (std::any_of(events_.begin(), events_.end(),
-                  [&](const Event& event) { return event.name == name; })) {
-    return {};
-  }
-  events_.push_back({name, kind, {}, {}, {}});
-  const auto text = tracefs_.read(fmt::format("events/{}/{}/format", group_, name));
-  const auto format = parse_event_format(text.value_or(""));
-  if (!format) return environment_error(0, "the kernel does not describe its uprobe event");
-  events_.back().format = *format;
-  formats_.push_back(*format);
-  return {};
-}
-
 Result<void> Uprobes::add(const RoutineFile& file) {
   if (!known_files_.insert(file.path).second) return {};
+  Result<void> defined;
   for (const EntryPoint& entry : file.entries) {
     const std::uint32_t id = tally_.watch({file.path, entry});
-    const EventKind kind = entry.routine.wide ? EventKind::kWideEntry : EventKind::kEntry;
-    if (auto defined = define(kind, file, entry, id); !defined) {
-      defined.error().what += fmt::format(" ({} of {})", entry.symbol, file.path);
-      return defined;
+    defined = probes_.define(entry.routine.wide ? EventKind::kWideEntry : EventKind::kEntry, file,
+                             entry, id);
+    if (defined && timing_ && entry.routine.timed) {
+      defined = probes_.define(EventKind::kReturn, file, entry, id);
     }
-    if (timing_ && entry.routine.timed) {
-      if (auto defined = define(EventKind::kReturn, file, entry, id); !defined) return defined;
-    }
+    if (!defined) break;
   }
-  return {};
+  opened_.resize(probes_.events().size());
+  return defined;
 }
 
-Result<void> Uprobes::open_rings(pid_t tid, bool before_exec) {
-  const std::size_t cpus = configured_cpus();
-  const std::size_t bytes = ring_bytes(cpus);
-  perf_event_attr attr = attributes(bytes, before_exec);
+Result<void> Uprobes::open_thread(pid_t tid, bool before_exec) {
+  perf_event_attr attr = tree_event(kProbeHits, before_exec);
+  attr.disabled = before_exec ? 1 : 0;
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_DUMMY;
-  attr.mmap = attr.mmap2 = attr.task = attr.comm = attr.comm_exec = 1;
-  const bool first = rings_.empty();
-  for (int cpu = 0; cpu < static_cast<int>(cpus); ++cpu) {
-    UniqueFd fd = perf_open(attr, tid, cpu);
-    if (!fd.valid() && errno == ENODEV) continue;  // a CPU that is offline
-    if (!fd.valid()) {
-      return environment_error(errno, fmt::format("the kernel refuses to watch process {}: {}", tid,
-                                                  std::strerror(errno)));
-    }
-    if (first) {
-      const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-      void* memory = ::mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-      if (memory == MAP_FAILED) {
-        return environment_error(errno,
-                                 fmt::format("no ring buffer for calls: {}", std::strerror(errno)));
-      }
-      rings_.push_back({std::move(fd), memory, bytes, cpu});
-      continue;
-    }
-    for (const Ring& ring : rings_) {
-      if (ring.cpu == cpu && ::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) == 0) {
-        more_side_bands_.push_back(std::move(fd));
-        break;
-      }
-    }
+  add_task_records(attr);
+  const auto refused = [&](int code) {
+    return environment_error(
+        code, fmt::format("the kernel refuses to watch process {}: {}", tid, std::strerror(code)));
+  };
+  if (rings_.size() == 0) {
+    TRY(rings_.open(attr, tid, refused));
+  } else {
+    TRY(std::vector<UniqueFd> opened, rings_.add(attr, tid, refused));
+    move_to(further_threads_, opened);
+  }
+  for (std::size_t i = 0; i < opened_.size(); ++i) {
+    TRY(open_event(i, tid, before_exec));
   }
   return {};
 }
 
-Result<void> Uprobes::open_event(Event& event, pid_t tid, bool before_exec) {
-  if (event.kind != EventKind::kReturn) {
+Result<void> Uprobes::open_event(std::size_t event, pid_t tid, bool before_exec) {
+  perf_event_attr attr = tree_event(kProbeHits, before_exec);
+  attr.disabled = before_exec ? 1 : 0;
+  attr.type = PERF_TYPE_TRACEPOINT;
+  attr.config = probes_.formats()[event].type;
+  const auto refused = [](int code) {
+    return environment_error(
+        code, fmt::format("the kernel refuses a uprobe event: {}", std::strerror(code)));
+  };
+  Opened& opened = opened_[event];
+  if (!is_return(event)) {
     // First: where the program runs already, it must not miss what the other one records.
-    auto opened = open_on_cpus(event.sampled, event.format.type, kSamplePeriod, tid, before_exec);
-    if (!opened || !recording_) return opened;
+    attr.sample_period = kSamplePeriod;
+    TRY(std::vector<UniqueFd> sampled, rings_.add(attr, tid, refused));
+    for (const UniqueFd& fd : sampled) {
+      std::uint64_t id = 0;
+      if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) == 0) samplers_.insert(id);
+    }
+    move_to(opened.sampled, sampled);
+    if (!recording_) return {};
   }
-  return open_on_cpus(event.opened, event.format.type, 1, tid, before_exec);
+  attr.sample_period = 1;
+  TRY(std::vector<UniqueFd> recorded, rings_.add(attr, tid, refused));
+  move_to(opened.recorded, recorded);
+  return {};
 }
 
-Result<void> Uprobes::open_on_cpus(std::vector<UniqueFd>& opened, unsigned type,
-                                   std::uint64_t period, pid_t tid, bool before_exec) {
-  for (const Ring& ring : rings_) {
-    perf_event_attr attr = attributes(ring.bytes, before_exec);
-    attr.type = PERF_TYPE_TRACEPOINT;
-    attr.config = type;
-    attr.sample_period = period;
-    UniqueFd fd = perf_open(attr, tid, ring.cpu);
-    if (!fd.valid() && errno == ESRCH) return {};  // the thread has ended
-    if (!fd.valid() || ::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
-      return environment_error(
-          errno, fmt::format("the kernel refuses a uprobe event: {}", std::strerror(errno)));
+// What a process is when it is joined, and probes for the files that it has mapped.
+Result<void> Uprobes::add_running(pid_t pid) {
+  for (const Record& record : records_of_running(pid)) {
+    if (const auto* mapped = std::get_if<Mapped>(&record.body)) {
+      if (!is_file(*mapped)) continue;
+      if (const auto file = open_routine_file(mapped->path)) {
+        TRY(add(*file));
+      }
     }
-    std::uint64_t id = 0;
-    if (period > 1 && ::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) == 0) samplers_.insert(id);
-    opened.push_back(std::move(fd));
+    tally_.apply(record);
   }
   return {};
 }
@@ -229,82 +171,63 @@ Result<void> Uprobes::attach(pid_t pid, bool before_exec) {
   if (threads.empty()) {
     return environment_error(ESRCH, fmt::format("there is no process {}", pid));
   }
-  const std::size_t each = configured_cpus() * (2 * events_.size() + 4);
+  const std::size_t each = configured_cpus() * (2 * opened_.size() + 4);
   if (threads.size() * each > kMostDescriptors) {
     notes_.push_back(
         fmt::format("Only the first {} of {} threads are watched, and those that they start: more "
-                    "would take too "
-                    "many descriptors.",
+                    "would take too many descriptors.",
                     std::max<std::size_t>(1, kMostDescriptors / each), threads.size()));
     threads.resize(std::max<std::size_t>(1, kMostDescriptors / each));
   }
   allow_descriptors(threads.size() * each + 512);
   if (!before_exec) {
-    for (const CallRecord& record : mapped_files(pid)) {
-      if (auto file = open_routine_file(record.path)) {
-        if (auto added = add(*file); !added) return added;
-      }
-      tally_.add(record);
-    }
+    TRY(add_running(pid));
   }
   for (const pid_t tid : threads) {
-    if (auto opened = open_rings(tid, before_exec); !opened) return opened;
-    for (Event& event : events_) {
-      if (auto opened = open_event(event, tid, before_exec); !opened) return opened;
-    }
+    TRY(open_thread(tid, before_exec));
   }
   attached_ = true;
   return {};
 }
 
-std::vector<int> Uprobes::descriptors() const {
-  std::vector<int> descriptors;
-  for (const Ring& ring : rings_) descriptors.push_back(ring.fd.get());
-  return descriptors;
-}
-
-void Uprobes::read_ring(const Ring& ring) {
-  auto* page = static_cast<perf_event_mmap_page*>(ring.memory);
-  const auto* data = static_cast<const std::byte*>(ring.memory) + page->data_offset;
-  const std::uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-  std::uint64_t tail = page->data_tail;
-  while (tail < head) {
-    const std::size_t at = tail & (ring.bytes - 1);  // records are aligned to 8: a header is whole
-    perf_event_header header;
-    std::memcpy(&header, data + at, sizeof(header));
-    if (header.size < sizeof(header)) break;
-    std::span<const std::byte> bytes(data + at, header.size);
-    if (at + header.size > ring.bytes) {
-      record_.assign(data + at, data + ring.bytes);
-      record_.insert(record_.end(), data, data + (at + header.size - ring.bytes));
-      bytes = record_;
-    }
-    if (auto record = decode_call_record(bytes, formats_)) {
-      note_side_band(*record);
-      const bool enters = record->kind == CallRecord::Kind::kEnter;
-      record->sample = enters && samplers_.contains(record->event);
-      if (enters && !record->sample) ++entered_;
-      newest_ns_ = std::max(newest_ns_, record->time_ns);
-      // While every call is recorded, a sample of them says nothing new.
-      if (!record->sample || !recording_) pending_.push_back(std::move(*record));
-    }
-    tail += header.size;
-  }
-  __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+void Uprobes::read() {
+  for (const Record& record : rings_.read()) note(record);
 }
 
 // What cannot wait until the records are in order.
-void Uprobes::note_side_band(const CallRecord& record) {
-  if (record.kind == CallRecord::Kind::kFork && record.pid != record.parent) {
+void Uprobes::note(const Record& record) {
+  if (const auto* sample = std::get_if<Sample>(&record.body)) {
+    const auto hit = decode_hit(*sample, record.time_ns, probes_.formats());
+    if (hit && !hit->leaves && !samplers_.contains(sample->event)) ++entered_;
+  }
+  if (const auto* forked = std::get_if<Forked>(&record.body)) {
     for (auto& [path, late] : late_files_) {
-      if (late.covered.contains(record.parent)) late.covered.insert(record.pid);
+      if (late.covered.contains(forked->parent_pid)) late.covered.insert(forked->pid);
     }
   }
-  if (record.kind != CallRecord::Kind::kMap || !record.path.starts_with('/')) return;
-  const auto late = late_files_.find(record.path);
-  if (late != late_files_.end() ? !late->second.covered.contains(record.pid)
-                                : !known_files_.contains(record.path)) {
-    newly_mapped_.emplace_back(record.pid, record.path);
+  const auto* mapped = std::get_if<Mapped>(&record.body);
+  if (mapped == nullptr || !is_file(*mapped)) return;
+  const auto late = late_files_.find(mapped->path);
+  if (late != late_files_.end() ? !late->second.covered.contains(mapped->pid)
+                                : !known_files_.contains(mapped->path)) {
+    newly_mapped_.emplace_back(mapped->pid, mapped->path);
+  }
+}
+
+void Uprobes::apply(bool all) {
+  for (const Record& record : rings_.in_order(all)) {
+    const auto* sample = std::get_if<Sample>(&record.body);
+    if (sample == nullptr) {
+      tally_.apply(record);
+      continue;
+    }
+    const auto hit = decode_hit(*sample, record.time_ns, probes_.formats());
+    if (!hit) continue;
+    if (hit->leaves || !samplers_.contains(sample->event)) {
+      tally_.add(*hit);
+    } else if (!recording_) {  // else, while every call is recorded, it says nothing new
+      tally_.add_sample(*hit);
+    }
   }
 }
 
@@ -319,13 +242,13 @@ void Uprobes::watch_late_files() {
         known_files_.insert(path);
         continue;
       }
-      ++generation_;
-      const std::size_t first = events_.size();
+      probes_.begin_generation();
+      const std::size_t first = opened_.size();
       if (auto added = add(*file); !added) {
         notes_.push_back(fmt::format("Calls into {} are not seen: {}.", path, added.error().what));
         continue;
       }
-      late = late_files_.insert({path, {first, events_.size(), {}}}).first;
+      late = late_files_.insert({path, {first, opened_.size(), {}}}).first;
       notes_.push_back(fmt::format(
           "The first calls into {} may be missing: it was loaded before it could be watched.",
           path));
@@ -333,8 +256,8 @@ void Uprobes::watch_late_files() {
     if (!late->second.covered.insert(pid).second) continue;
     for (const pid_t tid : threads_of(pid)) {
       for (std::size_t i = late->second.first_event; i < late->second.last_event; ++i) {
-        if (!timing_ && events_[i].kind == EventKind::kReturn) continue;
-        if (auto opened = open_event(events_[i], tid, false); !opened) {
+        if (!timing_ && is_return(i)) continue;
+        if (auto opened = open_event(i, tid, false); !opened) {
           notes_.push_back(
               fmt::format("Some calls into {} are not seen: {}.", path, opened.error().what));
         }
@@ -343,28 +266,10 @@ void Uprobes::watch_late_files() {
   }
 }
 
-// A record of one CPU may arrive after a later one of another: what is as old as the newest of the
-// round before is complete.
-void Uprobes::settle(bool all) {
-  const std::uint64_t until = all ? UINT64_MAX : settled_ns_;
-  std::stable_sort(pending_.begin(), pending_.end(),
-                   [](const CallRecord& a, const CallRecord& b) { return a.time_ns < b.time_ns; });
-  auto settled = pending_.begin();
-  for (; settled != pending_.end() && settled->time_ns <= until; ++settled) {
-    if (settled->sample) {
-      tally_.add_sample(*settled);
-    } else {
-      tally_.add(*settled);
-    }
-  }
-  pending_.erase(pending_.begin(), settled);
-  settled_ns_ = newest_ns_;
-}
-
 void Uprobes::drain() {
-  for (const Ring& ring : rings_) read_ring(ring);
+  read();
   watch_late_files();
-  settle(false);
+  apply(false);
   if (timing_ && timing_costs_too_much(tally_.returns(), steady_clock::now() - began_)) {
     stop_timing();
   }
@@ -377,13 +282,11 @@ void Uprobes::stop_timing() {
   timing_ = false;
   // The kernel waits for all CPUs with each that is closed; the rings would overflow meanwhile.
   std::vector<UniqueFd> closed;
-  for (Event& event : events_) {
-    if (event.kind != EventKind::kReturn) continue;
-    std::move(event.opened.begin(), event.opened.end(), std::back_inserter(closed));
-    event.opened.clear();
+  for (std::size_t i = 0; i < opened_.size(); ++i) {
+    if (is_return(i)) move_to(closed, opened_[i].recorded);
   }
   closing_ = std::jthread([closed = std::move(closed)]() mutable { closed.clear(); });
-  settle(true);
+  apply(true);
   tally_.stop_timing();
   notes_.push_back(
       "The time inside calls is not known: there were so many short ones that to time them would "
@@ -392,28 +295,20 @@ void Uprobes::stop_timing() {
 
 void Uprobes::stop_recording() {
   if (timing_) stop_timing();
-  for (const Event& event : events_) {
-    if (event.kind == EventKind::kReturn) continue;
-    for (const UniqueFd& fd : event.opened) ::ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  for (std::size_t i = 0; i < opened_.size(); ++i) {
+    if (is_return(i)) continue;
+    for (const UniqueFd& fd : opened_[i].recorded) ::ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   }
   // What was written before belongs to the time of full records.
-  for (const Ring& ring : rings_) read_ring(ring);
-  settle(true);
+  read();
+  apply(true);
   recording_ = false;
 }
 
-void Uprobes::remove_events() {
+void Uprobes::remove_probes() {
   if (closing_.joinable()) closing_.join();
-  for (Event& event : events_) {
-    event.opened.clear();  // an event in use is not removed
-    event.sampled.clear();
-    const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", group_, event.name));
-    if (!removed) {
-      notes_.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", group_, event.name,
-                                   removed.error().what));
-    }
-  }
-  events_.clear();
+  opened_.clear();  // an event in use is not removed
+  for (std::string& left : probes_.remove()) notes_.push_back(std::move(left));
 }
 
 void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
@@ -431,16 +326,16 @@ void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
 std::vector<report::CallSite> Uprobes::finish() {
   // A process that lives on (attach) goes on calling: counted first, read second.
   std::uint64_t all = 0, recorded = 0;
-  for (const Event& event : events_) {
-    if (event.kind == EventKind::kReturn) continue;
-    all += hits(event.sampled);
-    recorded += hits(event.opened);
+  for (std::size_t i = 0; i < opened_.size(); ++i) {
+    if (is_return(i)) continue;
+    all += hits(opened_[i].sampled);
+    recorded += hits(opened_[i].recorded);
   }
   if (attached_) drain();
   lost_ = recorded > entered_ ? recorded - entered_ : 0;
-  settle(true);
+  apply(true);
   if (!recording_) count_by_sample(entered_, all > recorded ? all - recorded : 0);
-  remove_events();
+  remove_probes();
   return tally_.sites();
 }
 

@@ -5,16 +5,15 @@
 // program's address space, and its fork() fails with EFAULT. Probes are defined in tracefs, and
 // opened as tracepoints.
 //
-// A record costs the program some us (probe_budget.h). Each entry is therefore opened twice: once
-// to record every call, and once to count all and to record 1 in kSamplePeriod. When calls become
-// too many, the first is disabled, which reaches every process and thread that has inherited it,
-// and misses none.
+// A record costs the program some us (probes.h). Each entry is therefore opened twice: once to
+// record every call, and once to count all and to record 1 in kSamplePeriod. When calls become too
+// many, the first is disabled, which reaches every process and thread that has inherited it, and
+// misses none.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -23,10 +22,10 @@
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
-#include "src/observe/calls/call_records.h"
 #include "src/observe/calls/call_tally.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/calls/tracefs.h"
+#include "src/observe/perf/rings.h"
 
 namespace hwprof::observe {
 
@@ -41,7 +40,7 @@ class Uprobes {
   Result<void> add(const RoutineFile& file);
   // The threads of a running process, or one process that waits for its exec.
   Result<void> attach(pid_t pid, bool before_exec);
-  [[nodiscard]] std::vector<int> descriptors() const;
+  [[nodiscard]] std::vector<int> descriptors() const { return rings_.descriptors(); }
   void drain();
   // Stops everything, and takes every probe out of the system.
   std::vector<report::CallSite> finish();
@@ -52,51 +51,35 @@ class Uprobes {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct Event {
-    std::string name;
-    EventKind kind;
-    EventFormat format;
-    std::vector<UniqueFd> opened;   // a record for each hit
-    std::vector<UniqueFd> sampled;  // of entries: count all hits, record some
-  };
-  struct Ring {
-    UniqueFd fd;
-    void* memory = nullptr;
-    std::size_t bytes = 0;  // of the data
-    int cpu = 0;
+  struct Opened {                    // of an event
+    std::vector<UniqueFd> recorded;  // a record for each hit
+    std::vector<UniqueFd> sampled;   // of entries: count all hits, record some
   };
 
-  Uprobes(Tracefs tracefs, std::string group)
-      : tracefs_(std::move(tracefs)), group_(std::move(group)) {}
-  Result<void> define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
-                      std::uint32_t id);
-  Result<void> open_rings(pid_t tid, bool before_exec);
-  Result<void> open_event(Event& event, pid_t tid, bool before_exec);
-  Result<void> open_on_cpus(std::vector<UniqueFd>& opened, unsigned type, std::uint64_t period,
-                            pid_t tid, bool before_exec);
-  void read_ring(const Ring& ring);
-  void settle(bool all);
-  void note_side_band(const CallRecord& record);
+  explicit Uprobes(ProbeGroup probes);
+  [[nodiscard]] bool is_return(std::size_t event) const {
+    return probes_.events()[event].kind == EventKind::kReturn;
+  }
+  Result<void> add_running(pid_t pid);
+  Result<void> open_thread(pid_t tid, bool before_exec);
+  Result<void> open_event(std::size_t event, pid_t tid, bool before_exec);
+  void read();
+  void note(const Record& record);
+  void apply(bool all);
   void watch_late_files();
   void stop_timing();
   void stop_recording();
   void count_by_sample(std::uint64_t recorded, std::uint64_t others);
-  void remove_events();
+  void remove_probes();
 
-  Tracefs tracefs_;
-  std::string group_;
-  int generation_ = 0;  // of the events: those that are open take no further probes
+  ProbeGroup probes_;
+  std::vector<Opened> opened_;  // as probes_.events()
+  Rings rings_;
+  std::vector<UniqueFd> further_threads_;  // their mappings, forks and ends
+  CallTally tally_;
   bool timing_ = true;
   bool recording_ = true;  // every call
   bool attached_ = false;
-  std::vector<Event> events_;
-  std::vector<EventFormat> formats_;
-  std::vector<Ring> rings_;
-  std::vector<UniqueFd> more_side_bands_;
-  std::vector<std::byte> record_;  // one that wraps around the end of a ring
-  CallTally tally_;
-  std::vector<CallRecord> pending_;  // not yet safe to put in order
-  std::uint64_t newest_ns_ = 0, settled_ns_ = 0;
   std::uint64_t entered_ = 0, lost_ = 0;
   std::set<std::uint64_t> samplers_;  // events whose records are samples
   // Files that were mapped before they could be probed, and the processes in which they are now.

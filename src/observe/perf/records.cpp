@@ -1,10 +1,10 @@
 #include "src/observe/perf/records.h"
 
-#include <linux/perf_event.h>
-
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace hwprof::observe {
 namespace {
@@ -34,7 +34,15 @@ class Reader {
     std::memcpy(text.data(), rest_.data(), text.size());
     return text;
   }
-  [[nodiscard]] std::size_t left() const { return rest_.size(); }
+  std::vector<std::byte> take_bytes(std::size_t count) {
+    if (count > rest_.size()) {
+      complete_ = false;
+      return {};
+    }
+    const auto bytes = rest_.first(count);
+    rest_ = rest_.subspan(count);
+    return {bytes.begin(), bytes.end()};
+  }
   [[nodiscard]] bool complete() const { return complete_; }
 
  private:
@@ -42,8 +50,11 @@ class Reader {
   bool complete_ = true;
 };
 
-// Behind every record but samples (sample_id_all): pid and tid, time.
-constexpr std::size_t kTrailerBytes = 16;
+// Behind every record but samples (sample_id_all): pid and tid, time, event, as the type has them.
+std::size_t trailer_bytes(std::uint64_t sample_type) {
+  constexpr std::uint64_t kFields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID;
+  return sizeof(std::uint64_t) * static_cast<std::size_t>(std::popcount(sample_type & kFields));
+}
 
 // Entries of a call chain from here on are marks (PERF_CONTEXT_USER, ...), no addresses.
 constexpr auto kFirstContext = static_cast<std::uint64_t>(PERF_CONTEXT_MAX);
@@ -54,14 +65,17 @@ bool possible(const perf_event_header& header, std::uint64_t available) {
          header.size % sizeof(std::uint64_t) == 0;
 }
 
-Record read_sample(Reader& reader, std::uint16_t misc, bool with_callchain) {
+// The fields stand in this order, whichever of them there are.
+Record read_sample(Reader& reader, std::uint16_t misc, std::uint64_t sample_type) {
+  Record record;
   Sample sample;
-  sample.ip = reader.take<std::uint64_t>();
+  sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  if ((sample_type & PERF_SAMPLE_IP) != 0) sample.ip = reader.take<std::uint64_t>();
   sample.pid = reader.take<std::int32_t>();
   sample.tid = reader.take<std::int32_t>();
-  sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-  const auto time_ns = reader.take<std::uint64_t>();
-  if (with_callchain) {
+  record.time_ns = reader.take<std::uint64_t>();
+  if ((sample_type & PERF_SAMPLE_ID) != 0) sample.event = reader.take<std::uint64_t>();
+  if ((sample_type & PERF_SAMPLE_CALLCHAIN) != 0) {
     auto entries = reader.take<std::uint64_t>();
     bool first = true;  // of the chain is the ip itself
     for (; entries > 0 && reader.complete(); --entries) {
@@ -71,7 +85,11 @@ Record read_sample(Reader& reader, std::uint16_t misc, bool with_callchain) {
       first = false;
     }
   }
-  return {time_ns, std::move(sample)};
+  if ((sample_type & PERF_SAMPLE_RAW) != 0) {
+    sample.raw = reader.take_bytes(reader.take<std::uint32_t>());
+  }
+  record.body = std::move(sample);
+  return record;
 }
 
 Mapped read_mapped(Reader& reader) {
@@ -137,12 +155,7 @@ bool take_deleted_mark(std::string& path) {
   return true;
 }
 
-std::uint64_t sample_type(bool with_callchain) {
-  const std::uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
-  return with_callchain ? type | PERF_SAMPLE_CALLCHAIN : type;
-}
-
-std::optional<Record> parse_record(std::span<const std::byte> bytes, bool with_callchain) {
+std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64_t sample_type) {
   perf_event_header header{};
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -152,13 +165,15 @@ std::optional<Record> parse_record(std::span<const std::byte> bytes, bool with_c
   Record record;
   if (header.type == PERF_RECORD_SAMPLE) {
     Reader reader(body);
-    record = read_sample(reader, header.misc, with_callchain);
+    record = read_sample(reader, header.misc, sample_type);
     return reader.complete() ? std::optional(std::move(record)) : std::nullopt;
   }
-  if (body.size() < kTrailerBytes) return std::nullopt;
-  Reader trailer(body.last(sizeof(std::uint64_t)));
+  const std::size_t trailer_size = trailer_bytes(sample_type);
+  if (body.size() < trailer_size) return std::nullopt;
+  Reader trailer(body.last(trailer_size));
+  trailer.take<std::uint64_t>();  // pid, tid
   record.time_ns = trailer.take<std::uint64_t>();
-  Reader reader(body.first(body.size() - kTrailerBytes));
+  Reader reader(body.first(body.size() - trailer_size));
   switch (header.type) {
     case PERF_RECORD_MMAP2:
       record.body = read_mapped(reader);
@@ -185,7 +200,7 @@ std::optional<Record> parse_record(std::span<const std::byte> bytes, bool with_c
 }
 
 RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std::uint64_t head,
-                       bool with_callchain) {
+                       std::uint64_t sample_type) {
   RingContent content;
   std::vector<std::byte> bytes;
   while (tail < head) {
@@ -201,7 +216,7 @@ RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std:
     }
     bytes.resize(header.size);
     copy_out(ring, tail, bytes);
-    if (auto record = parse_record(bytes, with_callchain)) {
+    if (auto record = parse_record(bytes, sample_type)) {
       content.records.push_back(std::move(*record));
     }
     tail += header.size;

@@ -1,6 +1,8 @@
-// What the kernel writes into a ring of samples, parsed: perf_event_open(2), "MMAP layout". Pure:
+// The one decoder of what the kernel writes into a ring: perf_event_open(2), "MMAP layout". Pure:
 // tested on bytes, without a kernel that would have to produce the rare ones.
 #pragma once
+
+#include <linux/perf_event.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +22,13 @@ struct FileId {
   auto operator<=>(const FileId&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-struct Sample {
+struct Sample {  // has what its sample type names
   int pid = 0, tid = 0;
   std::uint64_t ip = 0;
   bool in_kernel = false;
   std::vector<std::uint64_t> callers;  // return addresses, innermost first, without the ip
+  std::uint64_t event = 0;             // whose record it is, as PERF_EVENT_IOC_ID names it
+  std::vector<std::byte> raw;          // of a tracepoint: its fields
 };
 struct Mapped {  // executable memory
   int pid = 0;
@@ -58,11 +62,16 @@ struct Record {
 // /proc/PID/maps.
 bool take_deleted_mark(std::string& path);
 
-// What parse_record expects: perf_event_attr.sample_type, with sample_id_all.
-std::uint64_t sample_type(bool with_callchain);
+// perf_event_attr.sample_type, with sample_id_all: instructions hit, with the callers, and probes.
+inline constexpr std::uint64_t kInstructionHits =
+    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+inline constexpr std::uint64_t kStackHits = kInstructionHits | PERF_SAMPLE_CALLCHAIN;
+inline constexpr std::uint64_t kProbeHits =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_RAW;
 
 // One record with its header, absent for kinds that nobody here reads and for truncated ones.
-std::optional<Record> parse_record(std::span<const std::byte> bytes, bool with_callchain);
+// `sample_type` is one of those above.
+std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64_t sample_type);
 
 // All records of a ring between two positions that only ever grow; records may go round its end.
 struct RingContent {
@@ -70,6 +79,6 @@ struct RingContent {
   bool broken = false;  // a header that cannot be: the rest was given up
 };
 RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std::uint64_t head,
-                       bool with_callchain);
+                       std::uint64_t sample_type);
 
 }  // namespace hwprof::observe

@@ -1,8 +1,22 @@
 #include "src/observe/proc/address_space.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "src/base/text.h"
+#include "src/observe/proc/maps.h"
+#include "src/observe/proc/processes.h"
+
 namespace hwprof::observe {
+
+void AddressSpaces::apply(const Record& record) {
+  std::visit(
+      [&](const auto& body) {
+        if constexpr (requires { this->apply(body); }) this->apply(body);
+      },
+      record.body);
+}
 
 void AddressSpaces::apply(const Mapped& mapped) {
   if (mapped.length == 0) return;
@@ -69,6 +83,20 @@ const Mapping* AddressSpaces::find(int pid, std::uint64_t address) const {
 std::string AddressSpaces::name(int pid) const {
   const auto space = spaces_.find(pid);
   return space != spaces_.end() ? space->second.name : "";
+}
+
+std::vector<Record> records_of_running(int pid) {
+  const std::string folder = fmt::format("/proc/{}/", pid);
+  std::vector<Record> records;
+  const std::string name(trim(read_text_file(folder + "comm").value_or("")));
+  records.push_back({0, Named{pid, pid, true, name}});
+  for (const int tid : threads_of(pid)) {
+    if (tid != pid) records.push_back({0, Forked{pid, pid, tid}});
+  }
+  for (Mapped& mapped : mapped_code(pid, read_text_file(folder + "maps").value_or(""))) {
+    records.push_back({0, std::move(mapped)});
+  }
+  return records;
 }
 
 }  // namespace hwprof::observe

@@ -1,5 +1,6 @@
 // What lies where in the observed processes at each moment, kept up from the kernel's records.
-// Pure. perf does not tell of munmap: a mapping lives until another lies over it.
+// Pure but for records_of_running(). perf does not tell of munmap: a mapping lives until another
+// lies over it.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "src/observe/perf/records.h"
 
@@ -22,6 +24,8 @@ struct Mapping {
 
 class AddressSpaces {
  public:
+  // Mapped, Forked, Named, Exited; others change nothing.
+  void apply(const Record& record);
   void apply(const Mapped& mapped);
   void apply(const Forked& forked);
   void apply(const Named& named);
@@ -43,5 +47,9 @@ class AddressSpaces {
   std::unordered_map<int, Space> spaces_;
   std::uint64_t generation_ = 0;
 };
+
+// Of a process that runs already, what the kernel would have written of it: its name, its further
+// threads, its executable mappings.
+std::vector<Record> records_of_running(int pid);
 
 }  // namespace hwprof::observe

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -132,15 +133,24 @@ auto retry_interrupted(Call call) {
   return result;
 }
 
-double seconds(const timeval& time) {
+struct Pipe {
+  UniqueFd reader, writer;
+};
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+double rusage_seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
 }  // namespace
 
 Result<void> check_user(const std::string& name) {
-  const auto account = find_account(name);
-  if (!account) return error_of(account);
+  TRY(find_account(name));
   return {};
 }
 
@@ -149,12 +159,11 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
   Orders orders;
   std::vector<std::string> changes = setup.environment;
   if (setup.user) {
-    auto account = find_account(*setup.user);
-    if (!account) return error_of(account);
-    changes.push_back("HOME=" + account->home);
-    changes.push_back("USER=" + account->name);
-    changes.push_back("LOGNAME=" + account->name);
-    orders.account = *std::move(account);
+    TRY(Account account, find_account(*setup.user));
+    changes.push_back("HOME=" + account.home);
+    changes.push_back("USER=" + account.name);
+    changes.push_back("LOGNAME=" + account.name);
+    orders.account = std::move(account);
   }
   const std::vector<std::string> environment = environment_with(changes);
   orders.path = path.c_str();
@@ -165,29 +174,24 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
     for (const unsigned cpu : setup.cpus) CPU_SET(cpu, &*orders.cpus);
   }
 
-  std::array<int, 2> go{}, failure{};
-  if (::pipe2(go.data(), O_CLOEXEC) != 0)
-    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  UniqueFd go_reader(go[0]), go_writer(go[1]);
-  if (::pipe2(failure.data(), O_CLOEXEC) != 0)
-    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  UniqueFd failure_reader(failure[0]), failure_writer(failure[1]);
-  orders.go = go_reader.get();
-  orders.failure = failure_writer.get();
+  TRY(Pipe go, make_pipe());
+  TRY(Pipe failure, make_pipe());
+  orders.go = go.reader.get();
+  orders.failure = failure.writer.get();
 
   const pid_t pid = ::fork();
   if (pid < 0)
     return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
   if (pid == 0) {
-    ::close(go_writer.get());  // else it would not see that hwprof has ended
+    ::close(go.writer.get());  // else it would not see that hwprof has ended
     SignalWatch::restore_in_child();
     run_child(orders);
   }
   Child child;
   child.pid_ = pid;
   child.path_ = path;
-  child.go_ = std::move(go_writer);
-  child.failure_ = std::move(failure_reader);
+  child.go_ = std::move(go.writer);
+  child.failure_ = std::move(failure.reader);
   child.pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!child.pidfd_.valid()) {
     const int code = errno;
@@ -243,8 +247,8 @@ ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_byte
   ChildEnd end;
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   end.exit = end.signal != 0 ? 128 + end.signal : WEXITSTATUS(status);
-  end.user_s = seconds(usage.ru_utime);
-  end.system_s = seconds(usage.ru_stime);
+  end.user_s = rusage_seconds(usage.ru_utime);
+  end.system_s = rusage_seconds(usage.ru_stime);
   end.major_faults = static_cast<std::uint64_t>(usage.ru_majflt);
   end.page_faults = static_cast<std::uint64_t>(usage.ru_minflt) + end.major_faults;
   end.voluntary_switches = static_cast<std::uint64_t>(usage.ru_nvcsw);
@@ -254,6 +258,42 @@ ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_byte
   const std::uint64_t peak = static_cast<std::uint64_t>(usage.ru_maxrss) * kKibibyte;
   if (peak > start_rss_bytes) end.peak_rss_bytes = peak;
   return end;
+}
+
+Orphans::Orphans() {
+  const std::vector<pid_t> before = children_of(::getpid());
+  before_.insert(before.begin(), before.end());
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);  // Linux 3.4; cannot fail
+}
+
+Orphans::~Orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 0UL, 0UL, 0UL, 0UL); }
+
+std::vector<pid_t> Orphans::adopted(pid_t command) const {
+  std::vector<pid_t> pids;
+  for (const pid_t child : children_of(::getpid()))
+    if (child != command && !before_.contains(child)) pids.push_back(child);
+  return pids;
+}
+
+void Orphans::reap(pid_t command) {
+  for (const pid_t child : adopted(command)) {
+    rusage usage{};
+    if (::wait4(child, nullptr, WNOHANG, &usage) != child) continue;
+    const ChildEnd end = child_end(0, usage, 0);
+    user_s_ += end.user_s;
+    system_s_ += end.system_s;
+  }
+}
+
+std::vector<Orphans::Left> Orphans::running(pid_t command) const {
+  std::vector<Left> left;
+  for (const pid_t child : adopted(command)) {
+    for (const pid_t pid : process_tree(child)) {
+      const auto info = process_info(pid);
+      if (info && info->state != 'Z' && info->state != 'X') left.push_back({pid, info->name});
+    }
+  }
+  return left;
 }
 
 }  // namespace hwprof

@@ -1,4 +1,4 @@
-#include "src/observe/perf/tree_counting.h"
+#include "src/observe/proc/tree_counting.h"
 
 #include <cerrno>
 
@@ -19,13 +19,10 @@ Result<void> TreeCounting::open_groups(pid_t thread, bool on_exec) {
   for (const auto& members : selection_.passes.front().groups) {
     std::vector<NativeEvent> events;
     for (const std::size_t native : members) events.push_back(selection_.natives[native]);
-    auto group = Group::open(events, options);
-    if (!group) return error_of(group);
-    groups.push_back(*std::move(group));
+    TRY(groups.emplace_back(), Group::open(events, options));
   }
   for (Group& group : groups) {
-    if (on_exec) continue;
-    if (auto done = group.enable(); !done) return done;
+    if (!on_exec) TRY(group.enable());
   }
   threads_.push_back(std::move(groups));
   return {};
@@ -34,10 +31,8 @@ Result<void> TreeCounting::open_groups(pid_t thread, bool on_exec) {
 Result<TreeCounting> TreeCounting::open(const Machine& machine, pid_t pid,
                                         std::span<const std::string> names, bool on_exec) {
   const unsigned cpu = current_cpu();
-  auto selected = select_events(machine, cpu, names, 1);
-  if (!selected) return error_of(selected);
   TreeCounting counting;
-  counting.selection_ = *std::move(selected);
+  TRY(counting.selection_, select_events(machine, cpu, names, 1));
   const PmuDevice* pmu = machine.pmu.for_cpu(cpu);
   counting.limits_ = limits_of(find_core(machine.id, pmu == nullptr ? "" : pmu->name));
 
