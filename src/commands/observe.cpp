@@ -17,11 +17,11 @@
 #include "src/commands/run_ladder.h"
 #include "src/commands/watch.h"
 #include "src/measure/regions_view.h"
-#include "src/observe/proc/tree_counting.h"
 #include "src/observe/proc/child.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/program_file.h"
 #include "src/observe/proc/region_files.h"
+#include "src/observe/proc/tree_counting.h"
 
 namespace hwprof {
 namespace {
@@ -68,8 +68,8 @@ Result<report::Run> begin_record(const RunRequest& request) {
   record.pinned = request.pin;
   record.machine =
       probe_machine(request.pin.empty() ? allowed_cpus().front() : request.pin.front());
-  if (auto done = check_event_names(record.machine, request.events); !done) return error_of(done);
-  if (auto done = check_view(record.machine, request.region_view); !done) return error_of(done);
+  TRY(check_event_names(record.machine, request.events));
+  TRY(check_view(record.machine, request.region_view));
   return record;
 }
 
@@ -152,39 +152,37 @@ Result<report::Run> observe_command(const RunRequest& request, PassedSignals& si
   std::vector<std::string> environment = evidence.environment();
   if (regions)
     for (const std::string& variable : regions->environment()) environment.push_back(variable);
-  auto child =
-      Child::start(*path, request.command,
-                   {.cpus = request.pin, .environment = environment, .user = request.user});
-  if (!child) return error_of(child);
-  evidence.attach(child->pid(), true);
-  const auto counting = start_counting(request, record, child->pid(), true);
-  spdlog::info("{} is process {}", *path, child->pid());
+  const ChildSetup setup{.cpus = request.pin, .environment = environment, .user = request.user};
+  TRY(Child child, Child::start(*path, request.command, setup));
+  evidence.attach(child.pid(), true);
+  const auto counting = start_counting(request, record, child.pid(), true);
+  spdlog::info("{} is process {}", *path, child.pid());
 
   // 3. It runs.
   const auto begin = Clock::now();
-  if (auto released = child->release(); !released) {
+  if (auto released = child.release(); !released) {
     // The file was there a moment ago: whatever the kernel says of it now, it cannot be run.
     record = not_run(std::move(record), released.error());
     record.exit = kNotRunnable;
     return record;
   }
-  Watch watch{.exit_descriptor = child->exit_descriptor(),
+  Watch watch{.exit_descriptor = child.exit_descriptor(),
               .signals = signals.watch(),
-              .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, *child); },
+              .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, child); },
               .evidence = &evidence,
               .on_tick =
                   [&] {
-                    orphans.reap(child->pid());
+                    orphans.reap(child.pid());
                     return true;
                   }};
   watch_until_end(watch);
-  const Result<ChildEnd> end = child->wait();
+  const Result<ChildEnd> end = child.wait();
   record.wall_s = seconds_since(begin);
   if (!end) return error_of(end);
 
   // 4. What was found out.
   record.exit = end->exit;
-  orphans.reap(child->pid());
+  orphans.reap(child.pid());
   record.user_s = end->user_s + orphans.user_s();
   record.system_s = end->system_s + orphans.system_s();
   record.peak_rss_bytes = end->peak_rss_bytes;
@@ -197,7 +195,7 @@ Result<report::Run> observe_command(const RunRequest& request, PassedSignals& si
     record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
   evidence.finish(record);
   if (regions) record.regions = regions_of(*regions, request.region_view);
-  warn_of_orphans(orphans.running(child->pid()), record);
+  warn_of_orphans(orphans.running(child.pid()), record);
   return record;
 }
 
@@ -205,13 +203,10 @@ Result<report::Run> observe_command(const RunRequest& request, PassedSignals& si
 Result<report::Run> run_command(const RunRequest& request, report::Run record) {
   std::optional<Repetition> repetition;
   if (request.repeat > 0) {
-    auto prepared = Repetition::prepare();
-    if (!prepared) return error_of(prepared);
-    repetition = *prepared;
+    TRY(repetition, Repetition::prepare());
   }
-  auto watch = SignalWatch::begin();
-  if (!watch) return error_of(watch);
-  PassedSignals signals(*std::move(watch));
+  TRY(SignalWatch watch, SignalWatch::begin());
+  PassedSignals signals(std::move(watch));
   auto observed = observe_command(request, signals, std::move(record));
   if (observed && observed->not_run.empty() && repetition)
     repetition->run(request, signals, *observed);
@@ -242,32 +237,30 @@ Result<ProcessInfo> check_process(pid_t pid) {
 
 Result<report::Run> observe_process(const RunRequest& request, report::Run record) {
   const pid_t pid = *request.attach;
-  const Result<ProcessInfo> first = check_process(pid);
-  if (!first) return error_of(first);
+  TRY(const ProcessInfo first, check_process(pid));
   // From here on the descriptor means this process, whatever becomes of its number.
   const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid())
     return environment_error(
         errno, fmt::format("cannot attach to process {}: {}", pid, std::strerror(errno)));
   record.attached_pid = pid;
-  record.command = first->command.empty() ? std::vector{first->name} : first->command;
+  record.command = first.command.empty() ? std::vector{first.name} : first.command;
 
-  auto signals = SignalWatch::begin();
-  if (!signals) return error_of(signals);
+  TRY(SignalWatch signals, SignalWatch::begin());
   Evidence evidence = Evidence::prepare(request);
   evidence.attach(pid, false);
   const auto counting = start_counting(request, record, pid, false);
 
   const auto begin = Clock::now();
-  ProcessInfo last = *first;
+  ProcessInfo last = first;
   const auto remember = [&] {
     auto now = process_info(pid);
-    if (!now || now->start_ticks != first->start_ticks || now->state == 'Z') return;
+    if (!now || now->start_ticks != first.start_ticks || now->state == 'Z') return;
     last = *std::move(now);
     if (const auto peak = peak_rss_bytes(pid)) record.peak_rss_bytes = peak;
   };
   Watch watch{.exit_descriptor = pidfd.get(),
-              .signals = *signals,
+              .signals = signals,
               .on_signal = [](SignalWatch::Signal) { return false; },
               .evidence = &evidence,
               .on_tick =
@@ -279,8 +272,8 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
   record.detached = !watch_until_end(watch);
   record.wall_s = seconds_since(begin);
   remember();
-  record.user_s = last.user_s - first->user_s;
-  record.system_s = last.system_s - first->system_s;
+  record.user_s = last.user_s - first.user_s;
+  record.system_s = last.system_s - first.system_s;
   if (!record.peak_rss_bytes) record.peak_rss_reason = "it ended before it could be read";
   if (counting) record.counters = counting->finish();
   evidence.finish(record);
@@ -290,18 +283,15 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
 }  // namespace
 
 Result<report::Run> observe(const RunRequest& request) {
-  if (auto done = check_cpus(request.pin); !done) return error_of(done);
-  if (request.user) {
-    if (auto done = check_user(*request.user); !done) return error_of(done);
-  }
-  Result<report::Run> record = begin_record(request);
-  if (!record) return error_of(record);
-  record = request.attach ? observe_process(request, *std::move(record))
-                          : run_command(request, *std::move(record));
-  if (!record || !record->not_run.empty()) return record;
-  if (record->wall_s > 0 && record->user_s && record->system_s)
-    record->cpus_used = (*record->user_s + *record->system_s) / record->wall_s;
-  judge_run_blas(request, *record);
+  TRY(check_cpus(request.pin));
+  if (request.user) TRY(check_user(*request.user));
+  TRY(report::Run begun, begin_record(request));
+  TRY(report::Run record, request.attach ? observe_process(request, std::move(begun))
+                                         : run_command(request, std::move(begun)));
+  if (!record.not_run.empty()) return record;
+  if (record.wall_s > 0 && record.user_s && record.system_s)
+    record.cpus_used = (*record.user_s + *record.system_s) / record.wall_s;
+  judge_run_blas(request, record);
   return record;
 }
 
