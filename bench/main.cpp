@@ -26,8 +26,8 @@
 #include "counters/machine/affinity.h"
 #include "counters/machine/machine.h"
 #include "kernels/simd/simd.h"
-#include "src/blas/evidence/libraries.h"
-#include "src/blas/evidence/selected.h"
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/installed.h"
 #include "src/blas/ladder/ladder.h"
 #include "src/blas/ladder/rung.h"
 #include "src/measure/statistics.h"
@@ -88,10 +88,10 @@ void load_blas(Peers& peers, const std::string& name, const std::string& path) {
   library->set_threads(1);
   const blas::Identity identity = blas::identify(*library);
   benchmark::AddCustomContext(
-      name, fmt::format("{} {}, core type {}", identity.provider,
+      name, fmt::format("{} {}, core type {}", to_text(identity.provider),
                         identity.version.empty() ? "of unknown version" : identity.version,
                         identity.core.empty() ? "unknown" : identity.core));
-  peers.blas.push_back({identity.provider.empty() ? name : identity.provider, std::move(*library)});
+  peers.blas.push_back({std::string(to_text(identity.provider)), std::move(*library)});
 }
 
 void describe(const Machine& machine, Peers& peers) {

@@ -1,21 +1,31 @@
-// Against the real libraries of this machine: OpenBLAS must be there, the reference may be.
+// All levels of evidence, against the real libraries of this machine (OpenBLAS must be there, the
+// reference may be), against live processes with a library that looks like OpenBLAS, and against
+// samples that are made up.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
-#include "src/blas/evidence/libraries.h"
-#include "src/blas/evidence/selected.h"
-#include "src/blas/providers/core_types.h"
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/executed.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/evidence/library_file.h"
+#include "src/blas/evidence/loaded.h"
+#include "src/blas/providers/providers.h"
+#include "src/observe/proc/maps.h"
 
 namespace hwprof::blas {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -31,9 +41,9 @@ class CleanEnvironment : public testing::Environment {
 const auto* const clean_environment =
     testing::AddGlobalTestEnvironment(new CleanEnvironment);  // gtest owns it
 
-std::string installed_path(const std::string& provider) {
-  for (const InstalledBlas& library : installed_blas()) {
-    if (library.file.provider == provider) return library.path;
+std::string installed_path(Provider provider) {
+  for (const report::InstalledBlas& library : installed_blas()) {
+    if (library.provider == provider) return library.path;
   }
   return "";
 }
@@ -55,14 +65,14 @@ TEST(Libraries, ListsTheVariablesThatShapeABlasAndNoOthers) {
 TEST(Libraries, FindsTheInstalledOpenBlasOnceAndNoGpuLibrary) {
   const auto installed = installed_blas();
   std::vector<std::string> paths;
-  for (const InstalledBlas& library : installed) {
+  for (const report::InstalledBlas& library : installed) {
     paths.push_back(library.path);
     EXPECT_FALSE(library.how.empty()) << library.path;
     EXPECT_TRUE(fs::exists(library.path)) << library.path;
     EXPECT_THAT(library.path, Not(HasSubstr("nvblas")));
     EXPECT_FALSE(fs::is_symlink(library.path)) << library.path;
   }
-  EXPECT_NE(installed_path("openblas"), "");
+  EXPECT_NE(installed_path(Provider::kOpenBlas), "");
   std::sort(paths.begin(), paths.end());
   EXPECT_EQ(std::adjacent_find(paths.begin(), paths.end()), paths.end()) << "listed twice";
 }
@@ -87,7 +97,7 @@ TEST(Libraries, TellsFilesApartBySymbolsAndNotByName) {
   EXPECT_FALSE(identify_file("/proc/self/exe")) << "a program without sgemm_";
   const auto fake = identify_file(FAKE_BLAS);  // sgemm_ and nothing else, and libstdc++ below it
   ASSERT_TRUE(fake);
-  EXPECT_THAT(fake->provider, ::testing::AnyOf("unknown", "reference"));
+  EXPECT_THAT(fake->provider, ::testing::AnyOf(Provider::kUnknown, Provider::kReference));
 }
 
 TEST(Libraries, LibraryThatHandsItsWorkToAGpuIsNone) { EXPECT_FALSE(identify_file(GPU_BLAS)); }
@@ -111,7 +121,7 @@ TEST(Selected, OpenBlasNamesItsVersionCoreAndThreads) {
   const auto library = BlasLibrary::load("libopenblas.so.0");
   ASSERT_TRUE(library);
   const Identity identity = identify(*library);
-  EXPECT_EQ(identity.provider, "openblas");
+  EXPECT_EQ(identity.provider, Provider::kOpenBlas);
   EXPECT_THAT(identity.version, StartsWith("0."));
   EXPECT_NE(identity.core, "");
   EXPECT_THAT(identity.threading, ::testing::AnyOf("pthreads", "openmp", "single-threaded"));
@@ -121,7 +131,7 @@ TEST(Selected, OpenBlasNamesItsVersionCoreAndThreads) {
 }
 
 TEST(Selected, ReferenceIsTheReferenceWhileOpenBlasIsMapped) {
-  const std::string path = installed_path("reference");
+  const std::string path = installed_path(Provider::kReference);
   if (path.empty()) GTEST_SKIP() << "libblas3 is not installed";
   // Worse than a program can have it: OpenBLAS comes first and its symbols are global.
   ASSERT_NE(::dlopen("libopenblas.so.0", RTLD_NOW | RTLD_GLOBAL), nullptr);
@@ -129,7 +139,7 @@ TEST(Selected, ReferenceIsTheReferenceWhileOpenBlasIsMapped) {
   ASSERT_TRUE(library) << library.error().what;
   EXPECT_EQ(library->symbol("openblas_get_config"), nullptr);
   const Identity identity = identify(*library);
-  EXPECT_EQ(identity.provider, "reference");
+  EXPECT_EQ(identity.provider, Provider::kReference);
   EXPECT_EQ(identity.core, "");
   EXPECT_EQ(identity.version, "");
   EXPECT_EQ(identity.threads, 1);
@@ -137,15 +147,15 @@ TEST(Selected, ReferenceIsTheReferenceWhileOpenBlasIsMapped) {
 }
 
 TEST(Selected, InterfaceOfOpenBlasNamesTheFileWithItsKernels) {
-  for (const InstalledBlas& installed : installed_blas()) {
-    if (installed.file.provider != "openblas" ||
+  for (const report::InstalledBlas& installed : installed_blas()) {
+    if (installed.provider != Provider::kOpenBlas ||
         fs::path(installed.path).filename() != "libblas.so.3") {
       continue;
     }
     const auto library = BlasLibrary::load(installed.path);
     ASSERT_TRUE(library) << library.error().what;
     const Identity identity = identify(*library);
-    EXPECT_EQ(identity.provider, "openblas");
+    EXPECT_EQ(identity.provider, Provider::kOpenBlas);
     EXPECT_NE(identity.kernels, installed.path);
     EXPECT_THAT(identity.kernels, HasSubstr("libopenblas"));
     return;
@@ -153,35 +163,369 @@ TEST(Selected, InterfaceOfOpenBlasNamesTheFileWithItsKernels) {
   GTEST_SKIP() << "no libblas.so.3 of OpenBLAS is installed";
 }
 
+// The table of providers: what the code leans on, and that names are nowhere twice.
+TEST(Providers, EachRowIsFoundByItsName) {
+  for (std::size_t i = 0; i < all_providers().size(); ++i) {
+    const auto provider = static_cast<Provider>(i);
+    EXPECT_EQ(report::provider_named(to_text(provider)), provider) << to_text(provider);
+    EXPECT_EQ(facts(provider).label.empty(), provider == Provider::kNone) << to_text(provider);
+  }
+  EXPECT_EQ(report::provider_named("no-such-maker"), Provider::kUnknown);
+  EXPECT_EQ(to_text(Provider::kOneDnn), "onednn");
+  EXPECT_EQ(to_text(Provider::kReference), "reference");
+  EXPECT_EQ(install_advice(), "apt install libopenblas0-pthread");
+}
+
+TEST(Providers, KnowTheirVariablesAndFiles) {
+  for (const char* name : {"OPENBLAS_CORETYPE", "GOTO_NUM_THREADS", "BLIS_ARCH_TYPE", "MKL_X",
+                           "OMP_NUM_THREADS", "FLEXIBLAS", "LBT_DEFAULT_LIBS", "NVPL_BLAS_X"}) {
+    EXPECT_TRUE(shapes_blas(name)) << name;
+  }
+  EXPECT_FALSE(shapes_blas("PATH"));
+  EXPECT_TRUE(forces_core("BLIS_ARCH_TYPE"));
+  EXPECT_FALSE(forces_core("OPENBLAS_NUM_THREADS"));
+  EXPECT_FALSE(forces_core(""));
+  EXPECT_TRUE(is_blas_file_name("libblas.so.3"));
+  EXPECT_TRUE(is_blas_file_name("libopenblas64.so.0"));
+  EXPECT_FALSE(is_blas_file_name("libcblas.so.3"));
+  EXPECT_TRUE(is_kernel_file_name("libdnnl.so.2"));
+}
+
+// A cache as glibc writes it: an older layout may stand before it.
+std::string made_cache(std::uint32_t entries_said) {
+  const std::string texts("libblas.so.3\0/usr/lib/libblas.so.3\0no-path\0", 43);
+  std::string bytes = "glibc-ld.so.cache1.1";
+  const auto add = [&](auto value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const std::uint32_t word : {entries_said, 43U, 0U, 0U, 0U, 0U, 0U}) add(word);
+  constexpr std::uint32_t kTexts = 48 + 2 * 24;
+  for (const std::uint32_t path : {kTexts + 13, kTexts + 35}) {
+    for (const std::uint32_t word : {1U, kTexts, path, 0U}) add(word);
+    add(std::uint64_t{0});
+  }
+  return "ld.so-1.7.0 and more" + bytes + texts;
+}
+
+TEST(LoaderCache, IsReadWithoutAProgram) {
+  const LoaderCache cache = parse_loader_cache(made_cache(2));
+  ASSERT_EQ(cache.size(), 1U) << "an entry without a path is none";
+  EXPECT_EQ(cache[0].first, "libblas.so.3");
+  EXPECT_EQ(cache[0].second, "/usr/lib/libblas.so.3");
+}
+
+TEST(LoaderCache, BrokenOneIsEmptyOrShorter) {
+  EXPECT_TRUE(parse_loader_cache("").empty());
+  EXPECT_TRUE(parse_loader_cache("glibc-ld.so.cache1.1").empty());
+  EXPECT_TRUE(parse_loader_cache("no cache").empty());
+  const std::string whole = made_cache(4'000'000'000U);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_LE(parse_loader_cache(whole.substr(0, size)).size(), 1U);
+  }
+}
+
+TEST(LoaderCache, HasTheSonamesOfThisMachine) {
+  if (!fs::exists("/etc/ld.so.cache")) GTEST_SKIP() << "this loader keeps no cache";
+  EXPECT_FALSE(loader_cache().empty());
+  for (const auto& [soname, path] : loader_cache()) EXPECT_THAT(path, StartsWith("/")) << soname;
+}
+
 TEST(CoreTypes, CoreOfTheLoadedOpenBlasIsInTheTable) {
   const auto library = BlasLibrary::load("libopenblas.so.0");
   ASSERT_TRUE(library);
   if (library->symbol("gotoblas") == nullptr) GTEST_SKIP() << "built for one CPU";
   const Identity identity = identify(*library);
-  const CoreType* core = find_core_type("openblas", identity.core);
+  const CoreType* core = find_core_type(Provider::kOpenBlas, identity.core);
   ASSERT_NE(core, nullptr) << identity.core;
   EXPECT_NE(library->symbol(core->symbol), nullptr);
 }
 
 #if defined(__x86_64__)
 TEST(CoreTypes, CpuDecidesWhatCanRun) {
-  const CoreType* skylake = find_core_type("openblas", "skylakex");
-  const CoreType* prescott = find_core_type("openblas", "Prescott");
+  const CoreType* skylake = find_core_type(Provider::kOpenBlas, "skylakex");
+  const CoreType* prescott = find_core_type(Provider::kOpenBlas, "Prescott");
   ASSERT_NE(skylake, nullptr);
   ASSERT_NE(prescott, nullptr);
   EXPECT_FALSE(can_run(*skylake, {"avx2", "fma"}));
   EXPECT_TRUE(can_run(*skylake, {"avx2", "fma", "avx512f"}));
   EXPECT_TRUE(can_run(*prescott, {}));
-  EXPECT_EQ(vector_class_of("openblas", "Haswell"), "avx2");
-  EXPECT_EQ(vector_class_of("blis", "generic"), "sse");
-  EXPECT_EQ(vector_class_of("reference", ""), "scalar");
-  EXPECT_EQ(vector_class_of("atlas", ""), "");
-  EXPECT_EQ(vector_class_of("openblas", "Foo"), "");
-  EXPECT_EQ(widest_vector_class({"avx", "avx2", "fma"}), "avx2");
-  EXPECT_EQ(widest_vector_class({"avx", "avx2", "fma", "avx512f"}), "avx512");
-  EXPECT_EQ(widest_vector_class({"sse2"}), "sse");
+  EXPECT_EQ(vector_class_of(Provider::kOpenBlas, "Haswell"), VectorClass::kAvx2);
+  EXPECT_EQ(vector_class_of(Provider::kBlis, "generic"), VectorClass::kSse);
+  EXPECT_EQ(vector_class_of(Provider::kReference, ""), VectorClass::kScalar);
+  EXPECT_EQ(vector_class_of(Provider::kAtlas, ""), VectorClass::kNone);
+  EXPECT_EQ(vector_class_of(Provider::kOpenBlas, "Foo"), VectorClass::kNone);
+  EXPECT_EQ(widest_vector_class({"avx", "avx2", "fma"}), VectorClass::kAvx2);
+  EXPECT_EQ(widest_vector_class({"avx", "avx2", "fma", "avx512f"}), VectorClass::kAvx512);
+  EXPECT_EQ(widest_vector_class({"sse2"}), VectorClass::kSse);
 }
 #endif
+
+TEST(ProcessMaps, FindsEachFileOnceWhereItsFirstMappingLies) {
+  const auto files = observe::executable_files(
+      "7f0000000000-7f0000001000 r--p 00000000 fe:00 77                 /usr/lib/libblas.so.3\n"
+      "7f0000001000-7f0000003000 r-xp 00001000 fe:00 77                 /usr/lib/libblas.so.3\n"
+      "7f0000004000-7f0000005000 rw-p 00000000 00:00 0 \n"
+      "7f0000005000-7f0000006000 r--p 00000000 fe:00 78                 /usr/share/data\n"
+      "7f0000006000-7f0000007000 r-xp 00000000 fe:00 79                 /tmp/a b\\012c (deleted)\n"
+      "7ffd00000000-7ffd00001000 r-xp 00000000 00:00 0                  [vdso]\n"
+      "broken line\n");
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0].path, "/usr/lib/libblas.so.3");
+  EXPECT_EQ(files[0].start, 0x7f0000000000U);
+  EXPECT_EQ(files[0].inode, 77U);
+  EXPECT_FALSE(files[0].deleted);
+  EXPECT_EQ(files[1].path, "/tmp/a b\nc");
+  EXPECT_TRUE(files[1].deleted);
+}
+
+TEST(LibraryFile, NamesAreTheSameWhateverTheBuild) {
+  EXPECT_EQ(plain_symbol("gotoblas"), "gotoblas");
+  EXPECT_EQ(plain_symbol("scipy_gotoblas64_"), "gotoblas");
+  EXPECT_EQ(plain_symbol("gotoblas_HASWELL64_"), "gotoblas_HASWELL");
+  EXPECT_EQ(plain_symbol("sgemm_"), "sgemm_");
+  EXPECT_EQ(plain_symbol("sgemm_64_"), "sgemm_");
+  EXPECT_EQ(plain_symbol("scipy_sgemm_64_"), "sgemm_");
+}
+
+TEST(LibraryFile, TellsABlasFromOtherFiles) {
+  const auto file = inspect_file(FAKE_OPENBLAS, false);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->provider, Provider::kOpenBlas);
+  EXPECT_EQ(file->version, "0.3.99");
+  EXPECT_TRUE(file->serves_blas);
+  EXPECT_FALSE(file->hands_on);
+  EXPECT_EQ(file->core_tables.size(), 2U);  // gotoblas_init is a function
+  EXPECT_FALSE(inspect_file("/proc/self/exe", false));
+  EXPECT_FALSE(inspect_file("/etc/passwd", true));
+  EXPECT_FALSE(inspect_file("/no/such/file", true));
+}
+
+report::ChosenCore core_in(Provider provider, const std::string& path) {
+  const ReadMemory never = [](std::uint64_t, void*, std::size_t) { return false; };
+  LibraryFile file;
+  file.provider = provider;
+  return core_in_memory(file, path, 0, never, "process 1");
+}
+
+TEST(CoreInMemory, ReadsMklByTheNameOfItsKernels) {
+  const auto mkl = [](const char* path) { return core_in(Provider::kMkl, path); };
+  EXPECT_EQ(mkl("/opt/libmkl_avx2.so.1").core, "avx2");
+  EXPECT_EQ(mkl("/opt/libmkl_avx2.so.1").vector_class, VectorClass::kAvx2);
+  EXPECT_EQ(mkl("/opt/libmkl_avx512.so").core, "avx512");
+  EXPECT_EQ(mkl("/opt/libmkl_def.so").core, "def");
+  EXPECT_EQ(mkl("/opt/libmkl_def.so").vector_class, VectorClass::kSse);
+  EXPECT_EQ(mkl("/opt/libmkl_core.so").core, "");
+  EXPECT_EQ(mkl("/opt/libavx2.so").core, "");
+}
+
+// Whatever the table has a row for.
+TEST(CoreInMemory, ABlasWithoutAChoiceHasAReason) {
+  for (std::size_t i = 0; i < all_providers().size(); ++i) {
+    const auto core = core_in(static_cast<Provider>(i), "/lib/x.so");
+    EXPECT_EQ(core.core, "") << all_providers()[i].name;
+    EXPECT_NE(core.reason, "") << all_providers()[i].name;
+    EXPECT_EQ(core.how, "") << all_providers()[i].name;
+  }
+}
+
+// A child that holds `library` until it is told to end.
+class Holder {
+ public:
+  explicit Holder(const char* library) {
+    int ready[2] = {}, end[2] = {};
+    EXPECT_EQ(::pipe(ready), 0);
+    EXPECT_EQ(::pipe(end), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(end[1]);
+      const bool loaded = library == nullptr || ::dlopen(library, RTLD_NOW) != nullptr;
+      char byte = loaded ? 'y' : 'n';
+      const bool told = ::write(ready[1], &byte, 1) == 1 && ::read(end[0], &byte, 1) >= 0;
+      ::_exit(told ? 0 : 1);
+    }
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y') << library;
+    for (const int fd : {ready[0], ready[1], end[0]}) ::close(fd);
+    end_ = end[1];
+  }
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+  ~Holder() { finish(); }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  void finish() {
+    if (pid_ == 0) return;
+    ::close(end_);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int end_ = -1;
+};
+
+void poll_past_the_pause(LiveWatch& watch) {
+  ::usleep(210'000);
+  watch.poll();
+}
+
+TEST(LiveWatch, ReadsTheChoiceOfAProcessAndKeepsItAfterTheEnd) {
+  Holder child(FAKE_OPENBLAS);
+  LiveWatch watch(child.pid());
+  watch.poll();
+  const auto check = [&] {
+    EXPECT_THAT(watch.loaded(), Contains(Field(&report::LoadedLibrary::path, FAKE_OPENBLAS)));
+    const auto chosen = watch.chosen_cores();
+    ASSERT_EQ(chosen.size(), 1U);
+    EXPECT_EQ(chosen[0].core, "Prescott");
+    EXPECT_EQ(chosen[0].threads, 3);
+    EXPECT_EQ(chosen[0].version, "0.3.99");
+    EXPECT_THAT(chosen[0].how, StartsWith("gotoblas pointer of process "));
+    EXPECT_EQ(chosen[0].reason, "");
+  };
+  check();
+  child.finish();
+  poll_past_the_pause(watch);
+  check();
+}
+
+TEST(LiveWatch, SaysThatALibraryIsNotInitialised) {
+  Holder child(FAKE_OPENBLAS_UNSET);
+  LiveWatch watch(child.pid());
+  watch.poll();
+  ASSERT_EQ(watch.chosen_cores().size(), 1U);
+  EXPECT_EQ(watch.chosen_cores()[0].core, "");
+  EXPECT_THAT(watch.chosen_cores()[0].reason, HasSubstr("not initialised"));
+}
+
+TEST(LiveWatch, FindsLibrariesThatAreLoadedLaterAndInChildren) {
+  LiveWatch watch(::getpid());
+  watch.poll();
+  EXPECT_TRUE(watch.chosen_cores().empty());
+  Holder child(FAKE_OPENBLAS);
+  poll_past_the_pause(watch);
+  ASSERT_EQ(watch.chosen_cores().size(), 1U) << "in a child";
+  void* library = ::dlopen(FAKE_OPENBLAS_UNSET, RTLD_NOW);
+  ASSERT_NE(library, nullptr);
+  poll_past_the_pause(watch);
+  ::dlclose(library);
+  EXPECT_EQ(watch.chosen_cores().size(), 2U) << "in a process that is known";
+}
+
+TEST(LiveWatch, AProcessThatDoesNotExistLeavesNothing) {
+  LiveWatch watch(1 << 30);
+  watch.poll();
+  EXPECT_TRUE(watch.loaded().empty());
+  EXPECT_TRUE(watch.chosen_cores().empty());
+}
+
+TEST(LiveWatch, ALibraryThatServedCallsWasLoaded) {
+  report::Called called;
+  for (const char* path : {FAKE_OPENBLAS, "/no/such/library.so", FAKE_OPENBLAS}) {
+    called.calls.emplace_back().library = path;
+  }
+  std::vector<report::LoadedLibrary> loaded;
+  add_called_libraries(called, loaded);
+  ASSERT_EQ(loaded.size(), 1U);
+  EXPECT_EQ(loaded[0].path, FAKE_OPENBLAS);
+  EXPECT_EQ(loaded[0].provider, Provider::kOpenBlas);
+  EXPECT_TRUE(loaded[0].serves_blas);
+}
+
+TEST(LiveWatch, SaysWhoseMapsItMayNotRead) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read all";
+  LiveWatch watch(1);
+  watch.poll();
+  ASSERT_EQ(watch.chosen_cores().size(), 1U);
+  EXPECT_EQ(watch.chosen_cores()[0].provider, Provider::kNone);
+  EXPECT_THAT(watch.chosen_cores()[0].reason, HasSubstr("ermission denied"));
+}
+
+TEST(Declared, NamesTheSonamesThatAProgramNeeds) {
+  const auto said = declared({FAKE_OPENBLAS});
+  EXPECT_TRUE(said.needed.empty());
+  ::setenv("OPENBLAS_CORETYPE", "Haswell", 1);
+  EXPECT_EQ(declared({"no-such-program"}).environment.at("OPENBLAS_CORETYPE"), "Haswell");
+  ::unsetenv("OPENBLAS_CORETYPE");
+  EXPECT_TRUE(declared({}).needed.empty());
+  const auto needs = declared({NEEDS_OPENBLAS}).needed;
+  EXPECT_THAT(needs, Contains("libopenblas_fake.so"));
+}
+
+using observe::HotSpot;
+using observe::LoopClass;
+using observe::LoopWidth;
+using observe::SampleProfile;
+
+constexpr LoopClass kWide{LoopWidth::k256, true}, kScalar{LoopWidth::kScalar, false},
+    kCopy{LoopWidth::kNoArithmetic, false};
+
+SampleProfile profile_of(std::vector<HotSpot> spots) {
+  SampleProfile profile;
+  profile.hz = 997;
+  for (const HotSpot& spot : spots) profile.samples += spot.samples;
+  profile.spots = std::move(spots);
+  return profile;
+}
+
+TEST(Executed, TakesTheLibraryThatComputesMostAndNotTheHottest) {
+  const auto executed =
+      blas::executed(profile_of({{"/none/python3", "eval", 1, 60, kCopy, {1}},
+                                 {"/none/libx.so", "sgemm_kernel_HASWELL", 1, 20, kWide, {1, 2}},
+                                 {"/none/libx.so", "sgemm_kernel_HASWELL", 9, 10, kWide, {2, 3}},
+                                 {"/none/libx.so", "sgemm_beta", 1, 2, kScalar, {4}},
+                                 {"/none/libx.so", "sgemm_itcopy_HASWELL", 1, 5, kCopy, {5}},
+                                 {"/none/libm.so", "exp", 1, 3, kScalar, {1}}}));
+  ASSERT_FALSE(executed.loops.empty());
+  const report::LibraryLoops& hottest = executed.loops.front();
+  EXPECT_EQ(hottest.library, "/none/libx.so");
+  EXPECT_EQ(hottest.symbol, "sgemm_kernel_HASWELL");
+  EXPECT_EQ(hottest.provider, Provider::kOpenBlas);
+  EXPECT_EQ(hottest.width, "256");
+  EXPECT_TRUE(hottest.fma);
+  EXPECT_DOUBLE_EQ(hottest.fraction, 0.37);
+  EXPECT_EQ(executed.threads(), 3);  // of the loops of that width
+}
+
+TEST(Executed, AddsUpToAllSamples) {
+  const auto executed = blas::executed(profile_of({{"/a", "f", 1, 5, kWide, {1}},
+                                                   {"/a", "f", 2, 2, kCopy, {1}},
+                                                   {"/b", "f", 1, 3, kScalar, {1}}}));
+  EXPECT_EQ(executed.samples, 10U);
+  EXPECT_EQ(executed.frequency_hz, 997);
+  for (const auto* list : {&executed.by_library, &executed.by_symbol, &executed.vector_width}) {
+    double sum = 0;
+    for (const report::SampleShare& share : *list) sum += share.fraction;
+    EXPECT_DOUBLE_EQ(sum, 1);
+  }
+  ASSERT_EQ(executed.by_symbol.size(), 2U);  // the same name in two files is two functions
+  EXPECT_EQ(executed.by_symbol[0].library, "/a");
+  EXPECT_EQ(executed.by_symbol[0].samples, 7U);
+  ASSERT_EQ(executed.vector_width.size(), 3U);
+  EXPECT_EQ(executed.vector_width[0].name, "256");
+}
+
+TEST(Executed, IsAbsentWithoutSamplesAndWithoutArithmetic) {
+  const auto nothing = blas::executed({});
+  EXPECT_FALSE(nothing.reason.empty());
+  EXPECT_TRUE(nothing.by_library.empty());
+  const auto copies = blas::executed(profile_of({{"/a", "memcpy", 1, 5, kCopy, {1}}}));
+  EXPECT_TRUE(copies.loops.empty());
+  EXPECT_FALSE(copies.threads());
+}
+
+TEST(Executed, KnowsTheMakerByTheNamesOfKernels) {
+  EXPECT_EQ(provider_of_symbol("dgemm_kernel_ZEN"), Provider::kOpenBlas);
+  EXPECT_EQ(provider_of_symbol("sgemm_small_kernel_nn_SKYLAKEX"), Provider::kOpenBlas);
+  EXPECT_EQ(provider_of_symbol("bli_sgemm_haswell_asm_6x16"), Provider::kBlis);
+  EXPECT_EQ(provider_of_symbol("mkl_blas_avx2_sgemm_kernel_0"), Provider::kMkl);
+  EXPECT_EQ(provider_of_symbol("ATL_sJIK"), Provider::kAtlas);
+  EXPECT_EQ(provider_of_symbol("dnnl::impl::cpu::x64::jit()"), Provider::kOneDnn);
+  EXPECT_EQ(provider_of_symbol("my_gemm_kernel"), Provider::kNone);
+  EXPECT_EQ(provider_of_symbol("exp"), Provider::kNone);
+  EXPECT_EQ(provider_of_symbol(""), Provider::kNone);
+}
 
 }  // namespace
 }  // namespace hwprof::blas

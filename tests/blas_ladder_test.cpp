@@ -12,10 +12,12 @@
 #include <csignal>
 #include <filesystem>
 
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/installed.h"
 #include "src/blas/ladder/child_output.h"
 #include "src/blas/ladder/ladder.h"
 #include "src/blas/ladder/rung.h"
-#include "src/blas/providers/core_types.h"
+#include "src/blas/providers/providers.h"
 
 namespace hwprof::blas {
 namespace {
@@ -134,13 +136,13 @@ class LadderTest : public testing::Test {
     for (const auto& [name, value] : blas_environment()) ::unsetenv(name.c_str());
     if (library_) expect_nothing_left(before_);
   }
-  Ladder climb_now(const std::vector<InstalledBlas>& installed = {}) {
+  Ladder climb_now(const std::vector<report::InstalledBlas>& installed = {}) {
     return climb(*library_, identity_, installed, machine_, options_);
   }
   // A core that this build offers, every CPU runs and no CPU gets by itself.
   [[nodiscard]] std::string humble_core() const {
     for (const char* name : {"Core2", "Penryn", "Prescott", "cortexa53", "armv8"}) {
-      const CoreType* core = find_core_type("openblas", name);
+      const CoreType* core = find_core_type(Provider::kOpenBlas, name);
       if (core != nullptr && library_->symbol(core->symbol) != nullptr && identity_.core != name) {
         return name;
       }
@@ -162,7 +164,7 @@ TEST_F(LadderTest, EveryCoreTypeOnceAndTheOneFoundWithItsMeasure) {
   double last = 1e9;
   for (const auto& rung : ladder.rungs) {
     EXPECT_EQ(rung.library, library_->path());
-    EXPECT_EQ(rung.provider, "openblas");
+    EXPECT_EQ(rung.provider, Provider::kOpenBlas);
     EXPECT_EQ(rung.gflops.has_value(), rung.reason.empty()) << rung.core << rung.reason;
     EXPECT_LE(rung.peak_fraction.value_or(0), last) << "fastest first";
     last = rung.peak_fraction.value_or(0);
@@ -203,14 +205,14 @@ TEST_F(LadderTest, SeparatesTheEnvironmentFromTheChoiceOfTheLibrary) {
 
 TEST_F(LadderTest, MeasuresOtherInstalledLibrariesAndSaysWhyNot) {
   const std::string missing = "/no/such/libblas.so.3";
-  std::vector<InstalledBlas> installed(2);
+  std::vector<report::InstalledBlas> installed(2);
   installed[0].path = missing;
-  installed[0].file.provider = "blis";
+  installed[0].provider = Provider::kBlis;
   installed[1].path = library_->path();
-  installed[1].file.provider = "openblas";
+  installed[1].provider = Provider::kOpenBlas;
   std::string reference;
   for (const auto& other : installed_blas()) {
-    if (other.file.provider == "reference") {
+    if (other.provider == Provider::kReference) {
       installed.push_back(other);
       reference = other.path;
     }
@@ -223,8 +225,8 @@ TEST_F(LadderTest, MeasuresOtherInstalledLibrariesAndSaysWhyNot) {
       EXPECT_THAT(rung.reason, HasSubstr("No such file"));
     }
     if (rung.library == reference) {
-      EXPECT_EQ(rung.provider, "reference");
-      EXPECT_EQ(rung.vector_class, "scalar");
+      EXPECT_EQ(rung.provider, Provider::kReference);
+      EXPECT_EQ(rung.vector_class, VectorClass::kScalar);
       EXPECT_TRUE(rung.gflops) << rung.reason;
     }
     if (rung.library == library_->path() && rung.setting == "auto") ++itself;

@@ -51,7 +51,7 @@ DoctorFacts healthy() {
   facts.descriptors = 1024;
   facts.most_descriptors = 1 << 20;
   facts.blas = blas::Identity{};
-  facts.blas->provider = "openblas";
+  facts.blas->provider = report::Provider::kOpenBlas;
   facts.blas->threading = "pthreads";
   facts.blas_path = "/usr/lib/libblas.so.3";
   return facts;
@@ -81,7 +81,7 @@ TEST(DoctorChecks, EveryFindingSaysSomethingAndWhatIsToMendHasACommand) {
   sick.machine.virtualized = true;
   sick.descriptors = 16;
   sick.environment = {{"OPENBLAS_CORETYPE", "Prescott"}};
-  sick.blas->provider = "reference";
+  sick.blas->provider = report::Provider::kReference;
   for (const DoctorFacts& facts : {healthy(), sick, DoctorFacts{}})
     for (const Finding& finding : examine(facts)) {
       EXPECT_FALSE(finding.finding.empty()) << finding.name;
@@ -220,10 +220,10 @@ TEST(DoctorChecks, AVariableThatForcesACoreTypeIsToBeUnset) {
 
 TEST(DoctorChecks, AReferenceBlasIsMendedByWhatIsInstalled) {
   DoctorFacts facts = healthy();
-  facts.blas->provider = "reference";
+  facts.blas->provider = report::Provider::kReference;
   EXPECT_THAT(find(facts, "blas").remedy, HasSubstr("apt install"));
   facts.installed.emplace_back();
-  facts.installed.back().file.provider = "openblas";
+  facts.installed.back().provider = report::Provider::kOpenBlas;
   facts.installed.back().select = "update-alternatives --set a b";
   EXPECT_EQ(find(facts, "blas").remedy, "sudo update-alternatives --set a b");
   facts.blas.reset();

@@ -63,7 +63,7 @@ TEST(Text, FirstLineIsTheBlasWhenItIsNotOptimal) {
 
 TEST(Text, FirstLineWithoutAFactorSaysWhy) {
   Profile profile = sample_profile();
-  profile.blas.verdict = "inconclusive";
+  profile.blas.verdict = VerdictKind::kInconclusive;
   profile.blas.factor.reset();
   profile.blas.fix.clear();
   profile.blas.why = "no ladder was climbed (--no-ladder)";
@@ -73,7 +73,7 @@ TEST(Text, FirstLineWithoutAFactorSaysWhy) {
 
 TEST(Text, FirstLineIsTheFastestPassWhenTheBlasIsOptimal) {
   Profile profile = sample_profile();
-  profile.blas.verdict = "optimal";
+  profile.blas.verdict = VerdictKind::kOptimal;
   EXPECT_THAT(plain(profile),
               StartsWith("Fastest forward pass: blas-shifted, 10.8 ms. BLAS optimal"));
 }
@@ -317,7 +317,7 @@ TEST(Brief, FitsOnAScreenAndSaysWhatIsLeftOut) {
   EXPECT_THAT(lines.front(), StartsWith("BLAS SUBOPTIMAL"));
   EXPECT_GE(lines.size(), 20u);
   EXPECT_LE(lines.size(), 50u);  // with the ladder
-  profile.blas.verdict = "optimal";
+  profile.blas.verdict = VerdictKind::kOptimal;
   EXPECT_LE(lines_of(brief(profile)).size(), 40u);
   EXPECT_THAT(flowing(brief(sample_profile())), HasSubstr("--full shows more: "));
   EXPECT_THAT(plain(sample_profile()), Not(HasSubstr("--full shows")));
@@ -326,7 +326,7 @@ TEST(Brief, FitsOnAScreenAndSaysWhatIsLeftOut) {
 TEST(Brief, TheLadderIsThereOnlyWhereTheBlasIsNotOptimal) {
   Profile profile = sample_profile();
   EXPECT_THAT(brief(profile), HasSubstr("SkylakeX"));
-  profile.blas.verdict = "optimal";
+  profile.blas.verdict = VerdictKind::kOptimal;
   EXPECT_THAT(brief(profile), Not(HasSubstr("SkylakeX")));
 }
 

@@ -353,8 +353,8 @@ report::Run made_run() {
   run.regions = made_regions();
   run.warnings = {{"static", "the program is linked statically"}};
   RunBlas& blas = run.blas;
-  blas.verdict = "suboptimal";
-  blas.provider = "openblas";
+  blas.verdict = VerdictKind::kSuboptimal;
+  blas.provider = Provider::kOpenBlas;
   blas.version = "0.3.21";
   blas.path = "/usr/lib/libopenblas.so.0";
   blas.core = "Haswell";
@@ -368,27 +368,27 @@ report::Run made_run() {
   BlasEvidence& evidence = blas.evidence;
   evidence.declared.environment = {{"OPENBLAS_CORETYPE", "Haswell"}};
   evidence.declared.default_library = "/usr/lib/libblas.so.3";
-  evidence.declared.default_provider = "reference";
+  evidence.declared.default_provider = Provider::kReference;
   evidence.declared.needed = {"libopenblas.so.0"};
   LoadedLibrary loaded;
   loaded.path = "/usr/lib/libopenblas.so.0";
   loaded.soname = "libopenblas.so.0";
   loaded.build_id = "0123abcd";
-  loaded.provider = "openblas";
+  loaded.provider = Provider::kOpenBlas;
   loaded.serves_blas = true;
-  evidence.loaded = {loaded, LoadedLibrary{"/usr/lib/libx.so", "", "", "unknown", false}};
-  SelectedCore selected;
-  selected.provider = "openblas";
+  evidence.loaded = {loaded, LoadedLibrary{"/usr/lib/libx.so", "", "", Provider::kUnknown, false}};
+  ChosenCore selected;
+  selected.provider = Provider::kOpenBlas;
   selected.path = "/usr/lib/libopenblas.so.0";
   selected.version = "0.3.21";
   selected.core = "Haswell";
-  selected.vector_class = "avx2";
+  selected.vector_class = VectorClass::kAvx2;
   selected.threads = 2;
   selected.how = "gotoblas pointer of process 4711";
-  SelectedCore unknown;
-  unknown.provider = "mkl";
+  ChosenCore unknown;
+  unknown.provider = Provider::kMkl;
   unknown.reason = "it does not say";
-  evidence.selected = {selected, unknown};
+  evidence.chosen_cores = {selected, unknown};
   evidence.called.how = "uprobe";
   CallSite site;
   site.symbol = "sgemm_";
@@ -415,7 +415,7 @@ report::Run made_run() {
   executed.vector_width = {{"256", "", 900, 0.9}, {"no-loop", "", 100, 0.1}};
   LibraryLoops loops;
   loops.library = "/usr/lib/libopenblas.so.0";
-  loops.provider = "openblas";
+  loops.provider = Provider::kOpenBlas;
   loops.symbol = "sgemm_kernel_HASWELL";
   loops.width = "256";
   loops.fma = true;
@@ -433,9 +433,9 @@ report::Run made_run() {
   line.fraction = 0.007;
   executed.lines = {line};
   executed.notes = {"1 sample was lost"};
-  evidence.performing.gflops = 20;
-  evidence.performing.peak_fraction = 0.08;
-  evidence.performing.how = "calls and samples";
+  evidence.achieved_rate.gflops = 20;
+  evidence.achieved_rate.peak_fraction = 0.08;
+  evidence.achieved_rate.how = "calls and samples";
   Repeats& repeats = run.repeats.emplace();
   repeats.wanted = 3;
   repeats.warmup = 1;
@@ -473,7 +473,7 @@ TEST(Golden, Run) {
   attached.attached_pid = 4711;
   attached.detached = true;
   attached.peak_rss_reason = "it runs on";
-  attached.blas.evidence.performing.reason = "no call was seen";
+  attached.blas.evidence.achieved_rate.reason = "no call was seen";
   expect_golden("run_attached.json", run_json(attached));
 }
 
@@ -580,7 +580,7 @@ TEST(Golden, Blas) {
   SurveyedBlas library;
   library.path = "/usr/lib/libopenblas.so.0";
   library.how = "loader cache libopenblas.so.0";
-  library.provider = "openblas";
+  library.provider = Provider::kOpenBlas;
   library.version = "0.3.21";
   library.core = "Haswell";
   library.threading = "pthreads";

@@ -4,23 +4,23 @@
 
 #include <string>
 
-#include "src/blas/providers/core_types.h"
-#include "src/model/record.h"
+#include "src/blas/providers/providers.h"
 
 namespace hwprof::blas {
 
 inline constexpr const char* kOpenBlas = "/usr/lib/openblas-pthread/libblas.so.3";
 
-inline report::LadderRung rung(const std::string& setting, const std::string& core,
-                               double fraction) {
+inline report::LadderRung rung(const std::string& setting, const std::string& core, double fraction,
+                               Provider provider = Provider::kOpenBlas,
+                               const std::string& library = kOpenBlas) {
   report::LadderRung made;
   made.core = core;
   made.setting = setting;
-  made.library = kOpenBlas;
-  made.provider = "openblas";
+  made.library = library;
+  made.provider = provider;
   made.gflops = 265 * fraction;
   made.peak_fraction = fraction;
-  made.vector_class = vector_class_of("openblas", core);
+  made.vector_class = vector_class_of(provider, core);
   made.as_found = setting == "as found";
   return made;
 }

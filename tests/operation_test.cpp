@@ -5,10 +5,8 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "kernels/registry.h"
-#include "src/workloads/networks/text_cnn.h"
 #include "src/workloads/operations/operation_build.h"
 
 namespace hwprof {
@@ -199,70 +197,6 @@ TEST(CheckBlocks, SpreadOverItemsAndThenOverTheEndsOfTheChannels) {
   EXPECT_EQ(ends[1].item, 99U);
   EXPECT_EQ(ends[1].first + ends[1].channels, 1000U);
   EXPECT_EQ(check_blocks(2, 4, 1e12)[1].first, 3U) << "one channel at each end";
-}
-
-// Documents of 2, 9 and 4 words: what pools writes its columns only, and what is checked holds the
-// shortest and the longest.
-TEST(TextCnn, EveryVariantIsRightOverDocumentsOfDifferentLength) {
-  Batch batch;
-  batch.row_start = {0, 2, 11, 15};
-  batch.own_length = {2, 9, 4};
-  batch.d_e = 5;
-  batch.x = *FloatBuffer::zeros(15 * 5);
-  for (std::size_t i = 0; i < batch.x.size(); ++i) batch.x[i] = static_cast<float>(i % 7) - 3;
-  const Result<TextCnn> made = TextCnn::create(batch, {.filter_sizes = {2, 1}, .d_c = 19, .l = 3},
-                                               blas(), "no BLAS here", team(), {}, 5);
-  ASSERT_TRUE(made.has_value()) << made.error().what;
-  EXPECT_EQ(made->checked_documents(), 3U);
-  std::vector<std::string> ops;
-  for (const Task& task : made->tasks()) {
-    if (ops.empty() || ops.back() != task.op) ops.emplace_back(task.op);
-    if (!task.run) continue;
-    task.run();
-    EXPECT_LT(task.check(), 1e-5) << task.op << " " << task.variant;
-  }
-  EXPECT_EQ(ops, (std::vector<std::string>{"conv1d", "maxpool", "conv1d-maxpool", "linear"}));
-  const Task& first = made->tasks().front();
-  EXPECT_EQ(
-      first.shape,
-      (Sizes{{"k", 2}, {"d_e", 5}, {"d_c", 19}, {"batch", 3}, {"rows", 15}, {"positions", 12}}));
-  EXPECT_EQ(first.cost.cost_units, 2 * 5 * 19 * 12);
-}
-
-TEST(TextCnn, PoolingAndBothFusedWriteTheSameColumnsAndNoOthers) {
-  constexpr std::size_t kD_c = 19, kWidth = 2 * kD_c;
-  constexpr float kUntouched = 1e9F;
-  const std::vector<std::size_t> row_start = {0, 2, 11, 15};
-  std::vector<float> x(15 * 5);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * i % 11) - 5;
-  LayerMemory memory;
-  const auto pooled = [&](const std::string& op, const char* variant, std::span<const float> read) {
-    std::vector<float> g(row_start.size() * kWidth - kWidth, kUntouched);
-    Sizes sizes = {{"k", 2}, {"d_c", kD_c}, {"n", 9}, {"batch", 3}};
-    if (op != "maxpool") sizes.emplace_back("d_e", 5);
-    const OperationPlace place{.row_start = row_start,
-                               .into = std::span(g).subspan(kD_c),
-                               .stride = kWidth,
-                               .memory = &memory};
-    const auto made =
-        Operation::create({op, variant, sizes, 3}, {&read, 1}, nullptr, "", team(), place);
-    EXPECT_TRUE(made.has_value());
-    made->task().run();
-    EXPECT_LT(made->task().check(), 1e-5);
-    return g;
-  };
-  const std::span<const float> read = x;
-  const auto conv1d = Operation::create(
-      {"conv1d", "simd", {{"k", 2}, {"d_e", 5}, {"d_c", kD_c}, {"n", 9}, {"batch", 3}}, 3},
-      {&read, 1}, nullptr, "", team(), {.row_start = row_start, .memory = &memory});
-  ASSERT_TRUE(conv1d.has_value());
-  conv1d->task().run();
-  const std::vector<float> apart = pooled("maxpool", "simd", conv1d->output());
-  const std::vector<float> fused = pooled("conv1d-maxpool", "fused", x);
-  for (std::size_t i = 0; i < apart.size(); ++i) {
-    EXPECT_NEAR(apart[i], fused[i], 1e-4) << i;
-    EXPECT_EQ(apart[i] == kUntouched, i % kWidth < kD_c) << i;
-  }
 }
 
 }  // namespace

@@ -146,10 +146,10 @@ inline Machine sample_machine() {
   return machine;
 }
 
-inline Blas sample_blas() {
+inline ProfileBlas sample_blas() {
   const std::string openblas = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblasp-r0.3.21.so";
-  Blas blas;
-  blas.provider = "openblas";
+  ProfileBlas blas;
+  blas.provider = Provider::kOpenBlas;
   blas.version = "0.3.21";
   blas.path = openblas;
   blas.requested = "libblas.so.3";
@@ -158,26 +158,28 @@ inline Blas sample_blas() {
   blas.threads = 1;
   blas.environment = {{"OPENBLAS_CORETYPE", "Haswell"}, {"OPENBLAS_L2_SIZE", "512"}};
   blas.ladder = {
-      {"SkylakeX", "OPENBLAS_CORETYPE=SkylakeX", openblas, "openblas", 237.4, 0.8958, "avx512",
+      {"SkylakeX", "OPENBLAS_CORETYPE=SkylakeX", openblas, Provider::kOpenBlas, 237.4, 0.8958,
+       VectorClass::kAvx512, false, ""},
+      {"Cooperlake", "auto", openblas, Provider::kOpenBlas, 235.9, 0.8902, VectorClass::kAvx512,
        false, ""},
-      {"Cooperlake", "auto", openblas, "openblas", 235.9, 0.8902, "avx512", false, ""},
-      {"Haswell", "as found", openblas, "openblas", 124.8, 0.4709, "avx2", true, ""},
-      {"Prescott", "OPENBLAS_CORETYPE=Prescott", openblas, "openblas", 45.72, 0.1725, "sse", false,
-       ""},
-      {"generic", "auto", "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", "blis", 40.61,
-       0.1532, "sse", false, ""},
+      {"Haswell", "as found", openblas, Provider::kOpenBlas, 124.8, 0.4709, VectorClass::kAvx2,
+       true, ""},
+      {"Prescott", "OPENBLAS_CORETYPE=Prescott", openblas, Provider::kOpenBlas, 45.72, 0.1725,
+       VectorClass::kSse, false, ""},
+      {"generic", "auto", "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", Provider::kBlis,
+       40.61, 0.1532, VectorClass::kSse, false, ""},
       {"Zen",
        "OPENBLAS_CORETYPE=Zen",
        openblas,
-       "openblas",
+       Provider::kOpenBlas,
        {},
        {},
-       "",
+       VectorClass::kNone,
        false,
        "the budget of 2 s was used up"},
   };
   blas.ladder_note = "sgemm 768x768x768 on 1 thread, each rung in a child process, 1.83 s in all";
-  blas.verdict = "suboptimal";
+  blas.verdict = VerdictKind::kSuboptimal;
   blas.factor = 1.902;
   blas.why =
       "OPENBLAS_CORETYPE=Haswell holds OpenBLAS to AVX2 kernels on a CPU that runs its AVX-512 "

@@ -39,7 +39,7 @@ TrainingPhase sample_phase(const std::string& name, double total_ns, double shar
 
 Profile sample_training() {
   Profile profile = sample_profile();
-  profile.blas.verdict = "optimal";
+  profile.blas.verdict = VerdictKind::kOptimal;
   profile.workload = {};
   profile.workload.name = "mlp";
   profile.workload.shape = {{"widths", "784-128-64-10"}, {"batch", "100"}};

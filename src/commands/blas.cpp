@@ -7,7 +7,8 @@
 #include <chrono>
 #include <filesystem>
 
-#include "src/blas/ladder/survey.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/ladder/ladder.h"
 #include "src/commands/observe.h"
 #include "src/commands/profile_blas.h"
 #include "src/commands/run.h"
@@ -34,51 +35,29 @@ double seconds_until(Clock::time_point deadline) {
   return std::max(0.0, std::chrono::duration<double>(deadline - Clock::now()).count());
 }
 
-Result<std::vector<blas::InstalledBlas>> libraries_to_measure(const BlasOptions& options) {
-  std::vector<blas::InstalledBlas> libraries = blas::installed_blas();
+Result<std::vector<report::InstalledBlas>> libraries_to_measure(const BlasOptions& options) {
+  std::vector<report::InstalledBlas> libraries = blas::installed_blas();
   for (const std::string& given : options.paths) {
     std::error_code error;
     const std::string path = std::filesystem::canonical(given, error);
     if (error) {
       return usage_error(fmt::format("cannot find the library {}: {}", given, error.message()));
     }
-    const auto file = blas::identify_file(path);
-    if (!file) {
+    auto library = blas::installed_at(path, "given");
+    if (!library) {
       return usage_error(fmt::format("{} is no BLAS", given),
                          "a shared library of this machine's kind that has an sgemm_ is needed");
     }
     const bool known = std::any_of(libraries.begin(), libraries.end(),
                                    [&](const auto& library) { return library.path == path; });
-    if (!known) libraries.push_back({path, "given", *file, ""});
+    if (!known) libraries.push_back(*std::move(library));
   }
   return libraries;
 }
 
-report::SurveyedBlas record_of(const blas::Surveyed& found, const std::string& default_path) {
-  report::SurveyedBlas record;
-  record.path = found.library.path;
-  record.how = found.library.how;
-  record.provider = found.library.file.provider;
-  record.select = found.library.select;
-  record.is_default = found.library.path == default_path;
-  record.reason = found.reason;
-  if (!found.result) return record;
-  const blas::RungResult& result = *found.result;
-  record.version = result.identity.version;
-  record.core = result.identity.core;
-  record.threading = result.identity.threading;
-  record.threads = result.identity.threads;
-  record.size = result.size;
-  record.sgemm_gflops = result.gflops;
-  record.sgemm_peak_fraction = result.peak_fraction;
-  record.dgemm_gflops = result.dgemm_gflops;
-  record.dgemm_peak_fraction = result.dgemm_peak_fraction;
-  return record;
-}
-
-int exit_code(const std::string& verdict) {
-  if (verdict == "optimal") return 0;
-  return verdict == "inconclusive" ? 3 : 1;
+int exit_code(report::VerdictKind verdict) {
+  if (verdict == report::VerdictKind::kOptimal) return 0;
+  return verdict == report::VerdictKind::kInconclusive ? 3 : 1;
 }
 
 // The verdict alone, on a command. Standard output is the command's.
@@ -100,25 +79,23 @@ Result<int> run_blas(const BlasOptions& options) {
   if (!options.run.request.command.empty()) return judge_command(options.run);
   const Budgets& budgets = options.quick ? kQuick : kFull;
   const auto deadline = Clock::now() + budgets.all;
-  const auto libraries = libraries_to_measure(options);
-  if (!libraries) return error_of(libraries);
+  TRY(const auto libraries, libraries_to_measure(options));
 
   report::BlasSurvey record;
   record.version = HWPROF_VERSION;
   const CpuList cpus = allowed_cpus();
   record.machine = probe_machine(cpus.front());
-  const auto loaded = load_blas("", static_cast<int>(cpus.size()));
-  if (!loaded) return error_of(loaded);
+  TRY(const auto loaded, load_blas("", static_cast<int>(cpus.size())));
   // A child each, before the ladder: it sets the libraries that it compares beside the default.
-  const auto surveyed =
-      blas::survey(*libraries, {.budget = budgets.survey, .longest_child = budgets.longest_child});
-  record.blas = judge_blas(*loaded, record.machine,
+  record.libraries =
+      blas::survey(libraries, {.budget = budgets.survey, .longest_child = budgets.longest_child});
+  record.blas = judge_blas(loaded, record.machine,
                            {.requested = "",
                             .ladder = true,
                             .ladder_seconds = seconds_until(deadline),
                             .cpus = {cpus.front()}});
-  for (const blas::Surveyed& found : surveyed) {
-    record.libraries.push_back(record_of(found, record.blas.path));
+  for (report::SurveyedBlas& library : record.libraries) {
+    library.is_default = library.path == record.blas.path;
   }
   record.notes = {
       "* is what programs get; one thread, square matrices, a child process each; the peak is that "

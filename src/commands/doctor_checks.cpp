@@ -7,6 +7,7 @@
 
 #include "src/base/format.h"
 #include "src/base/text.h"
+#include "src/blas/providers/providers.h"
 
 namespace hwprof {
 namespace {
@@ -335,13 +336,10 @@ Finding check_environment(const DoctorFacts& facts) {
   std::vector<std::string> all, forcing;
   for (const auto& [name, value] : facts.environment) {
     all.push_back(fmt::format("{}={}", name, value));
-    const bool forces = std::any_of(
-        blas::kProviderVariables.begin(), blas::kProviderVariables.end(),
-        [&name = name](const blas::ProviderVariables& known) { return name == known.core; });
     const bool read =
         !facts.blas || std::find(facts.blas->ignored.begin(), facts.blas->ignored.end(), name) ==
                            facts.blas->ignored.end();
-    if (forces && read) forcing.push_back(name);
+    if (blas::forces_core(name) && read) forcing.push_back(name);
   }
   if (!forcing.empty()) {
     return mend(
@@ -358,34 +356,34 @@ Finding check_environment(const DoctorFacts& facts) {
   return note(join(all), consequence, unset);
 }
 
-bool optimised(std::string_view provider) {
-  return provider != "reference" && provider != "unknown";
+bool optimised(report::Provider provider) {
+  return provider != report::Provider::kReference && provider != report::Provider::kUnknown;
 }
 
 Finding check_blas(const DoctorFacts& facts) {
-  constexpr const char* kInstall = "sudo apt install libopenblas0-pthread";
-  const auto better = std::find_if(
-      facts.installed.begin(), facts.installed.end(), [](const blas::InstalledBlas& library) {
-        return optimised(library.file.provider) && !library.select.empty();
-      });
-  const std::string remedy = better == facts.installed.end() ? kInstall : "sudo " + better->select;
+  const std::string install = "sudo " + blas::install_advice();
+  const auto better = std::find_if(facts.installed.begin(), facts.installed.end(),
+                                   [](const report::InstalledBlas& library) {
+                                     return optimised(library.provider) && !library.select.empty();
+                                   });
+  const std::string remedy = better == facts.installed.end() ? install : "sudo " + better->select;
   if (!facts.blas) {
     return mend("programs get none: " + facts.blas_error,
                 "Products run as plain loops, or not at all.", remedy);
   }
   const blas::Identity& blas = *facts.blas;
-  std::string found = fmt::format("programs get {}", blas.provider);
+  std::string found = fmt::format("programs get {}", to_text(blas.provider));
   if (!blas.version.empty()) found += " " + blas.version;
   if (!blas.core.empty()) found += fmt::format(", core type {}", blas.core);
   found += fmt::format(" ({})", facts.blas_path);
-  if (blas.provider == "reference") {
+  if (blas.provider == report::Provider::kReference) {
     return mend(found, "The reference BLAS is plain loops, often 10 to 50 times slower.", remedy);
   }
-  if (blas.provider == "unknown") {
+  if (blas.provider == report::Provider::kUnknown) {
     return note(found, "Nothing gives away who made it.", "hwprof --variant blas-gemm");
   }
   if (blas.threading == "single-threaded" && facts.cpus.size() > 1) {
-    return note(found, "It computes with one thread, whatever is asked for.", kInstall);
+    return note(found, "It computes with one thread, whatever is asked for.", install);
   }
   return good(found);
 }

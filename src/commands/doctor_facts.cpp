@@ -14,6 +14,8 @@
 #include "counters/events/pfm.h"
 #include "kernels/blas_library.h"
 #include "src/base/text.h"
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/installed.h"
 #include "src/commands/try_events.h"
 
 namespace hwprof {

@@ -13,8 +13,7 @@
 #include "counters/machine/machine.h"
 #include "counters/perf/reading.h"
 #include "src/base/result.h"
-#include "src/blas/evidence/libraries.h"
-#include "src/blas/evidence/selected.h"
+#include "src/blas/providers/choice.h"
 
 namespace hwprof {
 
@@ -57,7 +56,7 @@ struct DoctorFacts {
   std::map<std::string, std::string> environment;  // variables that shape a BLAS
   std::optional<blas::Identity> blas;              // what programs get; absent: blas_error
   std::string blas_path, blas_error;
-  std::vector<blas::InstalledBlas> installed;
+  std::vector<report::InstalledBlas> installed;
 };
 
 inline constexpr const char* kTriedEvents[] = {"task-clock", "context-switches", "cycles",

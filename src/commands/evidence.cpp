@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "src/blas/evidence/called.h"
-#include "src/blas/evidence/declared.h"
 #include "src/blas/evidence/executed.h"
-#include "src/blas/evidence/live.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/evidence/loaded.h"
 #include "src/observe/samples/sampling.h"
 
 namespace hwprof {
@@ -83,7 +83,7 @@ void Evidence::finish(report::Run& record) {
   if (state_->live) {
     found.loaded = state_->live->loaded();
     blas::add_called_libraries(found.called, found.loaded);
-    found.selected = state_->live->selected();
+    found.chosen_cores = state_->live->chosen_cores();
   }
   if (state_->sampling) found.executed = blas::executed(state_->sampling->finish());
   record.blas.evidence = std::move(found);

@@ -26,8 +26,8 @@ int exit_code(const report::Profile& record, const ProfileOptions& options) {
   if (record.partial) return interrupt_exit_code();
   if (!some_row_measured(record)) return 3;
   bool refused = false;
-  if (options.require_optimal_blas && record.blas.verdict != "optimal") {
-    spdlog::error("--require optimal-blas: the verdict is {}", record.blas.verdict);
+  if (options.require_optimal_blas && record.blas.verdict != report::VerdictKind::kOptimal) {
+    spdlog::error("--require optimal-blas: the verdict is {}", to_text(record.blas.verdict));
     refused = true;
   }
   if (options.require_counters) {

@@ -3,8 +3,9 @@
 #include <chrono>
 #include <vector>
 
-#include "src/blas/evidence/libraries.h"
-#include "src/blas/judge/verdict.h"
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/judge/judge.h"
 #include "src/blas/ladder/ladder.h"
 
 namespace hwprof {
@@ -32,24 +33,24 @@ void start_blas_threads(const BlasLibrary& library) {
                 c.data(), kSize);
 }
 
-report::Blas judge_blas(const LoadedBlas& loaded, const Machine& machine,
-                        const BlasQuestion& question) {
-  report::Blas record;
+report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
+                               const BlasQuestion& question) {
+  report::ProfileBlas record;
   record.environment = blas::blas_environment();
   record.requested = question.requested;
-  const std::vector<blas::InstalledBlas> installed = blas::installed_blas();
+  blas::Evidence evidence{.requested = question.requested,
+                          .environment = record.environment,
+                          .isa = machine.isa,
+                          .installed = blas::installed_blas(),
+                          .pinned_cpus = question.cpus.size()};
   if (loaded.library) {
-    record.provider = loaded.identity->provider;
-    record.version = loaded.identity->version;
-    record.path = loaded.library->path();
-    record.core = loaded.identity->core;
-    record.threading = loaded.identity->threading;
-    record.threads = loaded.threads;
+    evidence.library = *loaded.identity;
+    evidence.library.threads = loaded.threads;
     if (question.ladder) {
       const auto budget =
           std::chrono::milliseconds(static_cast<int>(1000 * question.ladder_seconds));
       blas::Ladder ladder =
-          blas::climb(*loaded.library, *loaded.identity, installed, machine,
+          blas::climb(*loaded.library, *loaded.identity, evidence.installed, machine,
                       {.budget = budget, .cpus = question.cpus, .stop = question.stop});
       record.ladder = std::move(ladder.rungs);
       record.ladder_note = std::move(ladder.note);
@@ -57,18 +58,7 @@ report::Blas judge_blas(const LoadedBlas& loaded, const Machine& machine,
       record.ladder_note = "not measured (--no-ladder)";
     }
   }
-  blas::Verdict verdict = blas::judge({.identity = loaded.identity,
-                                       .path = record.path,
-                                       .requested = question.requested,
-                                       .environment = record.environment,
-                                       .ladder = record.ladder,
-                                       .isa = machine.isa,
-                                       .installed = installed,
-                                       .pinned_cpus = question.cpus.size()});
-  record.verdict = std::move(verdict.verdict);
-  record.factor = verdict.factor;
-  record.why = std::move(verdict.why);
-  record.fix = std::move(verdict.fix);
+  static_cast<report::Verdict&>(record) = blas::judge(evidence, record.ladder);
   return record;
 }
 

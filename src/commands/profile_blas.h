@@ -9,7 +9,7 @@
 #include "counters/machine/machine.h"
 #include "kernels/blas_library.h"
 #include "src/base/result.h"
-#include "src/blas/evidence/selected.h"
+#include "src/blas/providers/choice.h"
 #include "src/model/record.h"
 
 namespace hwprof {
@@ -36,7 +36,7 @@ struct BlasQuestion {
   CpuList cpus;
   const std::atomic<bool>* stop = nullptr;
 };
-report::Blas judge_blas(const LoadedBlas& loaded, const Machine& machine,
-                        const BlasQuestion& question);
+report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
+                               const BlasQuestion& question);
 
 }  // namespace hwprof

@@ -118,7 +118,7 @@ Result<void> ProfileSession::set_up() {
                             .cpus = cpus,
                             .stop = &interrupted()});
   spdlog::info("ladder of {} rungs: {}, after {:.2f} s", record.blas.ladder.size(),
-               record.blas.verdict, seconds());
+               to_text(record.blas.verdict), seconds());
 
   if (!options.machine.isa.empty()) {
     if (auto done = cap_simd(options.machine.isa); !done) return error_of(done);

@@ -11,9 +11,10 @@
 #include <optional>
 #include <utility>
 
-#include "src/blas/evidence/libraries.h"
-#include "src/blas/evidence/performing.h"
-#include "src/blas/judge/run_verdict.h"
+#include "src/blas/evidence/achieved_rate.h"
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/judge/judge_run.h"
 #include "src/blas/ladder/ladder.h"
 #include "src/commands/interrupt.h"
 #include "src/measure/peak.h"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr double kPeakSliceSeconds = 0.02;
 
-void climb_ladder(const RunRequest& request, const std::vector<blas::InstalledBlas>& installed,
+void climb_ladder(const RunRequest& request, const std::vector<report::InstalledBlas>& installed,
                   report::Run& record) {
   report::RunBlas& blas = record.blas;
   const std::string path = blas::library_to_measure(record.blas.evidence);
@@ -54,12 +55,13 @@ void climb_ladder(const RunRequest& request, const std::vector<blas::InstalledBl
 
 // The peak is measured after the program, on a core that is warm from it; only where there is a
 // rate to compare.
-void measure_performing(report::BlasEvidence& evidence) {
+void measure_rate(report::BlasEvidence& evidence) {
   const bool rates = std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
                                  [](const auto& site) { return site.flops.value_or(0) > 0; });
   std::optional<double> peak;
   if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
-  evidence.performing = blas::performing(evidence.called, evidence.executed, evidence.loaded, peak);
+  evidence.achieved_rate =
+      blas::achieved_rate(evidence.called, evidence.executed, evidence.loaded, peak);
 }
 
 }  // namespace
@@ -83,15 +85,13 @@ std::string why_not_to_load(const std::string& path) {
 
 void judge_run_blas(const RunRequest& request, report::Run& record) {
   watch_interrupts();
-  const std::vector<blas::InstalledBlas> installed = blas::installed_blas();
+  const std::vector<report::InstalledBlas> installed = blas::installed_blas();
   climb_ladder(request, installed, record);
   report::RunBlas& result = record.blas;
-  measure_performing(result.evidence);
-  const std::size_t cpus = request.pin.empty() ? allowed_cpus().size() : request.pin.size();
+  measure_rate(result.evidence);
   report::RunBlas judged = blas::judge_run({.evidence = result.evidence,
                                             .ladder = result.ladder,
                                             .isa = record.machine.isa,
-                                            .cpus = cpus,
                                             .installed = installed});
   judged.evidence = std::move(result.evidence);
   judged.ladder = std::move(result.ladder);

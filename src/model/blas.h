@@ -4,64 +4,148 @@
 // called and hand its work on, selected for one CPU and slower than another.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "src/model/fields.h"
 #include "src/report/flame/stacks.h"
 
 namespace hwprof::report {
 
+// Who made a library that computes products: those that code names. All others, and everything
+// that is known of each, are rows of the table in src/blas/providers/providers.cpp.
+enum class Provider : std::uint8_t {
+  kNone,     // there is no library
+  kUnknown,  // a BLAS that nothing gives away
+  kReference,
+  kMkl,
+  kOpenBlas,
+  kBlis,
+  kAtlas,
+  kOneDnn,  // no BLAS, but takes work away from one
+  kEigen,   // the same; its products are templates inside of programs
+};
+const std::string_view& name_of(const Provider& provider);  // "openblas"; "" for kNone
+inline std::string_view to_text(Provider provider) { return name_of(provider); }
+Provider provider_named(std::string_view name);  // kUnknown for what the table does not have
+inline bool is_known(Provider provider) { return provider != Provider::kNone; }
+
+// Vectors on which kernels compute. SVE ranks with Neon, since its length is the CPU's secret and
+// 128 bits is the most common one.
+enum class VectorClass : std::uint8_t { kNone, kScalar, kSse, kNeon, kSve, kAvx, kAvx2, kAvx512 };
+
+struct VectorClassFacts {
+  int rank;                // orders classes; -1: not known
+  const char* width;       // of its kernels, in sentences
+  const char* arithmetic;  // the same with what they execute
+};
+inline constexpr VectorClassFacts kVectorClasses[] = {
+    // by VectorClass
+    {-1, "", ""},
+    {0, "scalar", "scalar code"},
+    {1, "128-bit", "128-bit without FMA"},
+    {1, "128-bit", "128-bit FMA"},
+    {1, "SVE", "SVE"},
+    {2, "256-bit without FMA", "256-bit without FMA"},
+    {3, "256-bit", "256-bit FMA"},
+    {4, "512-bit", "512-bit FMA"},
+};
+constexpr const VectorClassFacts& facts(VectorClass vectors) {
+  return kVectorClasses[static_cast<std::size_t>(vectors)];
+}
+std::string_view to_text(VectorClass vectors);
+
+enum class VerdictKind : std::uint8_t {
+  kOptimal,
+  kSuboptimal,
+  kUnoptimised,
+  kNotCalled,
+  kOtherLibrary,
+  kInconclusive,
+};
+std::string_view to_text(VerdictKind verdict);
+
+// One library, by what it says of itself.
+struct Blas {
+  Provider provider = Provider::kNone;
+  std::string path;
+  std::string version;    // "" when the library does not say
+  std::string core;       // core type that it chose, "Haswell"; "" when it has none or does not say
+  std::string threading;  // "pthreads", "openmp", "single-threaded", "" unknown
+  VectorClass vector_class = VectorClass::kNone;  // of that core
+  std::optional<int> threads;
+};
+
+// What the judge says of it. (Bases of a record are never two: fields.h finds members by address.)
+struct Verdict : Blas {
+  VerdictKind verdict = VerdictKind::kInconclusive;
+  std::optional<double> factor;  // best rung / as found: how many times faster it could be
+  std::string why, fix;          // `fix` is empty when nothing is to be changed
+};
+
 struct LadderRung {
-  std::string core;      // core type that ran, by the library's own word; "" when it has none
-  std::string setting;   // how it got there: "as found", "auto", "OPENBLAS_CORETYPE=Haswell"; the
-                         // last two without any other variable that shapes a BLAS
-  std::string library;   // path
-  std::string provider;  // "openblas", ...
+  std::string core;     // core type that ran, by the library's own word; "" when it has none
+  std::string setting;  // how it got there: "as found", "auto", "OPENBLAS_CORETYPE=Haswell"; the
+                        // last two without any other variable that shapes a BLAS
+  std::string library;  // path
+  Provider provider = Provider::kNone;
   std::optional<double> gflops;         // absent: reason says why
   std::optional<double> peak_fraction;  // sgemm / FMA peak in interleaved slices of the same child
-  std::string vector_class;  // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve", ""
-  bool as_found = false;     // what a program gets here, environment included
+  VectorClass vector_class = VectorClass::kNone;
+  bool as_found = false;  // what a program gets here, environment included
   std::string reason;
 };
 
-// verdict: optimal, suboptimal, unoptimised, not-called, other-library, inconclusive.
-struct Blas {
-  std::optional<std::string> provider;  // "openblas", "blis", "mkl", "atlas", "reference", ...
-  std::string version, path, requested, core, threading;
-  std::optional<int> threads;
+// A library with the verdict on it, and what the verdict rests on.
+struct JudgedBlas : Verdict {
+  std::vector<LadderRung> ladder;  // fastest first
+  std::string ladder_note;         // how it was measured, or why there is none
+};
+
+// That which `hwprof profile` loaded.
+struct ProfileBlas : JudgedBlas {
+  std::string requested;                           // --blas; "": what programs get
   std::map<std::string, std::string> environment;  // only variables that shape a BLAS
-  std::vector<LadderRung> ladder;                  // fastest first
-  std::string ladder_note;                         // how it was measured, or why there is none
-  std::string verdict = "inconclusive";
-  std::optional<double> factor;  // best rung / as found: how many times faster it could be
-  std::string why, fix;
+};
+
+// One that this machine could give to a program.
+struct InstalledBlas : Blas {
+  std::string how;        // it was found: "loader cache libopenblas.so.0", "given"
+  std::string select;     // command that makes it what programs get; "" when there is none
+  bool threaded = false;  // known of OpenBLAS only: it has or takes threaded products
+};
+
+// The same, measured on one thread; sgemm and dgemm of the same size.
+struct SurveyedBlas : InstalledBlas {
+  bool is_default = false;  // what a program gets that asks for libblas.so.3
+  int size = 0;
+  std::optional<double> sgemm_gflops, sgemm_peak_fraction;
+  std::optional<double> dgemm_gflops, dgemm_peak_fraction;
+  std::string reason;  // why they are absent
 };
 
 // E0, before anything ran.
 struct Declared {
   std::map<std::string, std::string> environment;  // only variables that shape a BLAS
   std::string default_library;  // file that the loader gives for libblas.so.3; "" when it has none
-  std::string default_provider;
+  Provider default_provider = Provider::kNone;
   std::vector<std::string> needed;  // BLAS sonames that the command's own file names
 };
 
 // E1: a file that was mapped in any process of the tree and matters to the verdict.
 struct LoadedLibrary {
   std::string path, soname, build_id;
-  std::string provider;  // "openblas", "blis", "mkl", "onednn", ..., "unknown" for a nameless BLAS
+  Provider provider = Provider::kNone;
   bool serves_blas = false;  // has an sgemm_ of its own
 };
 
 // E2: what a library in the live process had chosen.
-struct SelectedCore {
-  std::string provider, path;
-  std::string version;       // "" when the library does not say
-  std::string core;          // "Haswell"; "" when it has none or does not say
-  std::string vector_class;  // of that core, as LadderRung has it
-  std::optional<int> threads;
+struct ChosenCore : Blas {
   std::string how;     // "gotoblas pointer of process 4711"
   std::string reason;  // why there is no core
 };
@@ -100,11 +184,11 @@ struct SampleShare {
 
 // What the loops of one file compute with: of a program's many files, those that do arithmetic.
 struct LibraryLoops {
-  std::string library;   // path, or "[generated code]"
-  std::string provider;  // "openblas", "onednn", ...; "" unknown
-  std::string symbol;    // hottest
-  std::string width;     // of most of its samples in loops: "512", "256", "128", "scalar"
-  bool fma = false;      // those loops multiply and add in one instruction
+  std::string library;  // path, or "[generated code]"
+  Provider provider = Provider::kNone;
+  std::string symbol;  // hottest
+  std::string width;   // of most of its samples in loops: "512", "256", "128", "scalar"
+  bool fma = false;    // those loops multiply and add in one instruction
   std::uint64_t samples = 0;
   double fraction = 0;  // of all samples: all of the file's
   int threads = 0;      // distinct threads seen in those loops
@@ -131,7 +215,7 @@ struct Executed {
 };
 
 // E5
-struct Performing {
+struct AchievedRate {
   std::optional<double> gflops;         // FLOP of E3 / time of E3
   std::optional<double> peak_fraction;  // of the peak measured on one core x threads of E4
   std::string how;
@@ -141,24 +225,55 @@ struct Performing {
 struct BlasEvidence {
   Declared declared;
   std::vector<LoadedLibrary> loaded;
-  std::vector<SelectedCore> selected;
+  std::vector<ChosenCore> chosen_cores;
   Called called;
   Executed executed;
-  Performing performing;
+  AchievedRate achieved_rate;
 };
 
-// verdict: optimal, suboptimal, unoptimised, not-called, other-library, inconclusive.
-struct RunBlas {
-  std::string verdict = "inconclusive";
-  std::optional<std::string> provider;
-  std::string version, path, core;
-  std::optional<int> threads;
-  std::optional<double> factor;  // how many times faster this machine could do the same product
-  std::string why, fix;
+// That of a program; its ladder was measured after the program had ended.
+struct RunBlas : JudgedBlas {
   std::vector<std::string> findings;  // one sentence each, most important first
   BlasEvidence evidence;
-  std::vector<LadderRung> ladder;  // measured after the command had ended
-  std::string ladder_note;
 };
+
+}  // namespace hwprof::report
+
+namespace hwprof::model {
+
+template <>
+struct EnumNames<report::VectorClass> {
+  using enum report::VectorClass;
+  static constexpr EnumName<report::VectorClass> all[] = {
+      {kNone, "", "not known"},
+      {kScalar, "scalar", "no vectors"},
+      {kSse, "sse", "128 bits without FMA"},
+      {kNeon, "neon", "128 bits with FMA"},
+      {kSve, "sve", "as long as the CPU has them"},
+      {kAvx, "avx", "256 bits without FMA"},
+      {kAvx2, "avx2", "256 bits with FMA"},
+      {kAvx512, "avx512", "512 bits with FMA"},
+  };
+};
+
+template <>
+struct EnumNames<report::VerdictKind> {
+  using enum report::VerdictKind;
+  static constexpr EnumName<report::VerdictKind> all[] = {
+      {kOptimal, "optimal", "nothing here is much faster"},
+      {kSuboptimal, "suboptimal", "a tier down"},
+      {kUnoptimised, "unoptimised", "far down, or vectors of 128 bits on a CPU with more"},
+      {kNotCalled, "not-called", "no BLAS was"},
+      {kOtherLibrary, "other-library", "the work was done by what is no BLAS"},
+      {kInconclusive, "inconclusive", "the evidence is too little"},
+  };
+};
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+
+inline std::string_view to_text(VectorClass vectors) { return model::name_of(vectors); }
+inline std::string_view to_text(VerdictKind verdict) { return model::name_of(verdict); }
 
 }  // namespace hwprof::report

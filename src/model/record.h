@@ -106,7 +106,7 @@ struct Profile {
   Workload workload;
   std::optional<Peak> peak;
   std::string peak_reason;  // why there is no peak
-  Blas blas;
+  ProfileBlas blas;
   std::vector<Row> rows;
   std::vector<ForwardPass> passes;
   Complexity complexity;

@@ -18,7 +18,8 @@
 
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
-#include "src/blas/evidence/libraries.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/providers/providers.h"
 #include "src/observe/elf/elf_file.h"
 #include "src/observe/proc/program_file.h"
 
@@ -27,9 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Libraries that programs open by name, and that a loader cache may know.
-constexpr std::array<std::string_view, 6> kOpenedByName = {"libmkl_",   "libdnnl",      "libcblas",
-                                                           "libmkldnn", "libtorch_cpu", "libblas"};
+// Libraries beside those of the providers that programs open by name.
+constexpr std::string_view kOpenedByName[] = {"libcblas", "libtorch_cpu", "libblas"};
 
 // Where Python packages keep the libraries that they bring along, below site-packages.
 constexpr std::array<std::string_view, 14> kPackageFolders = {
@@ -54,22 +54,9 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-bool is_opened_by_name(std::string_view library) {
-  return std::any_of(kOpenedByName.begin(), kOpenedByName.end(),
-                     [&](std::string_view prefix) { return library.starts_with(prefix); });
-}
-
 bool is_file(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
-}
-
-// "libblas.so.3" -> file
-std::map<std::string, std::string> loader_cache() {
-  std::map<std::string, std::string> cache;
-  each_in_loader_cache(
-      [&](std::string_view soname, std::string_view path) { cache.emplace(soname, path); });
-  return cache;
 }
 
 class Search {
@@ -79,9 +66,10 @@ class Search {
     std::string preloaded = environment("LD_PRELOAD");
     std::replace(preloaded.begin(), preloaded.end(), ' ', ':');  // ld.so(8): either separates
     for (const std::string_view part : split(preloaded, ':')) add_file(part);
-    for (const InstalledBlas& installed : installed_blas()) add_with_needed(installed.path, {});
+    for (const report::InstalledBlas& installed : installed_blas())
+      add_with_needed(installed.path, {});
     for (const auto& [name, path] : cache_) {
-      if (is_opened_by_name(name)) add_file(path);
+      if (is_kernel_file_name(name) || starts_with_any(name, kOpenedByName)) add_file(path);
     }
     return std::move(found_);
   }
@@ -199,8 +187,8 @@ class Search {
   }
 
   static bool is_blas_name(std::string_view name) {
-    return name.find("blas") != std::string_view::npos || name.starts_with("libmkl_") ||
-           name.starts_with("libblis") || name.starts_with("libdnnl");
+    return name.find("blas") != std::string_view::npos || is_blas_file_name(name) ||
+           is_kernel_file_name(name);
   }
 
   void for_each_entry(const fs::path& folder, const auto& action) {
@@ -264,7 +252,8 @@ class Search {
   }
 
   CommandFiles found_;
-  std::map<std::string, std::string> cache_ = loader_cache();
+  // "libblas.so.3" -> file; of several the first.
+  std::map<std::string, std::string> cache_{loader_cache().begin(), loader_cache().end()};
   std::set<fs::path> seen_, walked_;
   std::set<std::string> prefixes_;
 };

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "src/model/run_record.h"
+#include "src/model/blas.h"
 
 namespace hwprof::blas {
 

@@ -1,14 +1,11 @@
 #include "src/blas/evidence/executed.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
-#include <string_view>
 
-#include "src/blas/evidence/libraries.h"
+#include "src/blas/evidence/library_file.h"
+#include "src/blas/providers/providers.h"
 
 namespace hwprof::blas {
 namespace {
@@ -17,40 +14,23 @@ using observe::HotSpot;
 using observe::LoopWidth;
 using observe::SampleProfile;
 
-// Names of kernels and what stands around them; first match wins.
-struct KernelName {
-  const char* provider;
-  std::string_view prefix;
-};
-constexpr std::array kKernelNames = {
-    KernelName{"mkl", "mkl_"},        KernelName{"blis", "bli_"},
-    KernelName{"atlas", "ATL_"},      KernelName{"onednn", "dnnl::"},
-    KernelName{"onednn", "jit_avx"},  KernelName{"onednn", "jit_brgemm"},
-    KernelName{"onednn", "jit_uni_"}, KernelName{"onednn", "jit_bnorm"},
-    KernelName{"eigen", "Eigen::"},   KernelName{"eigen", "void Eigen::"},
-};
-// OpenBLAS: a type, an operation, and in builds for several CPUs the CPU: sgemm_kernel_HASWELL,
-// dgemv_n_ZEN, sgemm_small_kernel_nn_SKYLAKEX, sgemm_direct_SKYLAKEX.
-constexpr std::array<std::string_view, 8> kOpenblasKernels = {
-    "gemm_kernel", "gemm_small",  "gemm_direct", "gemm_incopy",
-    "gemm_itcopy", "gemm_oncopy", "gemm_otcopy", "gemm_beta"};
-
-// Two variables that no program sets and every OpenBLAS reads (driver/others/openblas_env.c): a
-// stripped program that holds both names has it linked in.
-bool holds_openblas(const std::string& path) {
-  return file_mentions(path, "OPENBLAS_BLOCK_FACTOR") && file_mentions(path, "GOTO_NUM_THREADS");
-}
-
-std::string provider_of(const std::string& path, const std::string& symbol) {
-  if (path.starts_with('/')) {
+Provider provider_of(const std::string& path, const std::string& symbol) {
+  const bool is_file = path.starts_with('/');
+  if (is_file) {
     if (const auto file = identify_file(path)) return file->provider;
   }
-  std::string provider = provider_of_symbol(symbol);
-  if (!provider.empty()) return provider;
+  const Provider by_symbol = provider_of_symbol(symbol);
+  if (by_symbol != Provider::kNone) return by_symbol;
   const std::string name = path.substr(path.rfind('/') + 1);
-  if (name.starts_with("libdnnl")) return "onednn";
-  if (name.starts_with("libmkl_")) return "mkl";  // kernels only: no sgemm_ of its own
-  return path.starts_with('/') && holds_openblas(path) ? "openblas" : "";
+  const Provider by_name = find_provider(
+      [&](const ProviderFacts& row) { return starts_with_any(name, row.kernel_files); });
+  if (by_name != Provider::kNone || !is_file) return by_name;
+  // A stripped program that holds both names has the library linked in.
+  return find_provider([&](const ProviderFacts& row) {
+    const auto& [one, other] = row.variables_of_its_own;
+    return !one.empty() && file_mentions(path, std::string(one)) &&
+           file_mentions(path, std::string(other));
+  });
 }
 
 std::vector<report::SampleShare> shares(
@@ -119,20 +99,6 @@ std::vector<report::LibraryLoops> computing_files(const SampleProfile& profile) 
 }
 
 }  // namespace
-
-std::string provider_of_symbol(const std::string& symbol) {
-  for (const KernelName& name : kKernelNames) {
-    if (symbol.starts_with(name.prefix)) return name.provider;
-  }
-  if (symbol.empty() || std::string_view("sdczbh").find(symbol[0]) == std::string_view::npos) {
-    return "";
-  }
-  const std::string_view operation = std::string_view(symbol).substr(1);
-  const bool openblas =
-      std::any_of(kOpenblasKernels.begin(), kOpenblasKernels.end(),
-                  [&](std::string_view kernel) { return operation.starts_with(kernel); });
-  return openblas ? "openblas" : "";
-}
 
 report::Executed executed(const SampleProfile& profile) {
   report::Executed executed;

@@ -8,16 +8,16 @@
 #include <set>
 #include <utility>
 
-#include "src/blas/judge/joined.h"
-#include "src/blas/ladder/child_output.h"
+#include "src/blas/evidence/installed.h"
 #include "src/blas/ladder/rung.h"
-#include "src/blas/providers/core_types.h"
+#include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
 
 namespace hwprof::blas {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using report::SurveyedBlas;
 using std::chrono::milliseconds;
 
 // One rung must not eat the time of the others, nor start when it cannot end.
@@ -29,19 +29,25 @@ constexpr double kUndisturbedPeak = 0.85;
 
 struct Attempt {
   std::string setting;  // as report::LadderRung has it
-  std::string library, provider;
+  std::string library;
+  Provider provider = Provider::kNone;
   std::string core;  // expected; "": whatever the library chooses
   bool as_found = false;
 };
 
-std::vector<std::string> environment_for(const Attempt& attempt) {
+std::vector<std::string> environment_with(bool blas_variables) {
   std::vector<std::string> environment;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text(*entry);
-    if (attempt.as_found || !shapes_blas(text.substr(0, text.find('=')))) {
+    if (blas_variables || !shapes_blas(text.substr(0, text.find('=')))) {
       environment.push_back(text);
     }
   }
+  return environment;
+}
+
+std::vector<std::string> environment_for(const Attempt& attempt) {
+  std::vector<std::string> environment = environment_with(attempt.as_found);
   if (attempt.setting.find('=') != std::string::npos) environment.push_back(attempt.setting);
   return environment;
 }
@@ -53,10 +59,10 @@ bool same_name(const std::string& a, const std::string& b) {
 // A build for several CPUs exports one table a core type.
 std::vector<Attempt> openblas_cores(const BlasLibrary& library, const Machine& machine) {
   std::vector<Attempt> attempts;
-  for (const CoreType& core : core_types("openblas")) {
+  for (const CoreType& core : facts(Provider::kOpenBlas).cores) {
     if (library.symbol(core.symbol) == nullptr || !can_run(core, machine.isa)) continue;
-    attempts.push_back({fmt::format("OPENBLAS_CORETYPE={}", core.name), library.path(), "openblas",
-                        core.name, false});
+    attempts.push_back({fmt::format("OPENBLAS_CORETYPE={}", core.name), library.path(),
+                        Provider::kOpenBlas, core.name, false});
   }
   return attempts;
 }
@@ -66,11 +72,11 @@ std::vector<Attempt> openblas_cores(const BlasLibrary& library, const Machine& m
 std::vector<Attempt> blis_cores(const BlasLibrary& library, const Machine& machine) {
   const std::vector<std::string> known = blis_architectures(library);
   std::vector<Attempt> attempts;
-  for (const CoreType& core : core_types("blis")) {
+  for (const CoreType& core : facts(Provider::kBlis).cores) {
     const auto at = std::find(known.begin(), known.end(), core.name);
     if (at == known.end() || !can_run(core, machine.isa)) continue;
     attempts.push_back({fmt::format("BLIS_ARCH_TYPE={}", at - known.begin()), library.path(),
-                        "blis", core.name, false});
+                        Provider::kBlis, core.name, false});
   }
   return attempts;
 }
@@ -82,25 +88,25 @@ struct Plan {
 };
 
 Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
-                const std::vector<InstalledBlas>& installed, const Machine& machine) {
+                const std::vector<report::InstalledBlas>& installed, const Machine& machine) {
   Plan plan;
   plan.deciding.push_back({"as found", library.path(), identity.provider, "", true});
   if (!blas_environment().empty()) {
     plan.deciding.push_back({"auto", library.path(), identity.provider, "", false});
   }
   std::vector<Attempt> cores;
-  if (identity.provider == "openblas") cores = openblas_cores(library, machine);
-  if (identity.provider == "blis") cores = blis_cores(library, machine);
-  const int widest = vector_rank(widest_vector_class(machine.isa));
+  if (identity.provider == Provider::kOpenBlas) cores = openblas_cores(library, machine);
+  if (identity.provider == Provider::kBlis) cores = blis_cores(library, machine);
+  const int widest = rank(widest_vector_class(machine.isa));
   for (Attempt& core : cores) {
     // The core of the environment is compared with itself in a clean one.
     const bool decides = same_name(core.core, identity.core) ||
-                         vector_rank(vector_class_of(core.provider, core.core)) >= widest;
+                         rank(vector_class_of(core.provider, core.core)) >= widest;
     (decides ? plan.deciding : plan.rest).push_back(std::move(core));
   }
-  for (const InstalledBlas& other : installed) {
+  for (const report::InstalledBlas& other : installed) {
     if (other.path == library.path() || other.path == identity.kernels) continue;
-    plan.deciding.push_back({"auto", other.path, other.file.provider, "", false});
+    plan.deciding.push_back({"auto", other.path, other.provider, "", false});
   }
   return plan;
 }
@@ -161,7 +167,7 @@ class Climb {
     for (const Outcome& outcome : outcomes_) {
       if (outcome.rung.gflops && outcome.size != kRungSize) {
         smaller.push_back(fmt::format("{} of {} ({} x {} x {})", outcome.rung.setting,
-                                      outcome.rung.provider, outcome.size, outcome.size,
+                                      to_text(outcome.rung.provider), outcome.size, outcome.size,
                                       outcome.size));
       }
       if (is_disturbed(outcome)) disturbed.push_back(label(outcome.attempt));
@@ -174,15 +180,15 @@ class Climb {
         kRungSize);
     if (!left_out_.empty()) {
       ladder.note += fmt::format("; not measured within {} ms: {}", options_.budget.count(),
-                                 joined(left_out_, ", "));
+                                 fmt::join(left_out_, ", "));
     }
     if (!smaller.empty()) {
       ladder.note +=
-          fmt::format("; a smaller product, which flatters, for {}", joined(smaller, ", "));
+          fmt::format("; a smaller product, which flatters, for {}", fmt::join(smaller, ", "));
     }
     if (!disturbed.empty()) {
       ladder.note +=
-          fmt::format("; other work slowed the CPU down during: {}", joined(disturbed, ", "));
+          fmt::format("; other work slowed the CPU down during: {}", fmt::join(disturbed, ", "));
     }
     return ladder;
   }
@@ -243,15 +249,9 @@ class Climb {
     RungTask task{attempt.library, {}, attempt.core, peak_isa_, false};
     if (!options_.cpus.empty()) task.cpus.push_back(options_.cpus.front());
     const milliseconds allowed = std::min(time_left(), options_.longest_rung);
-    const auto output = child_output(options_.program, rung_arguments(task),
-                                     environment_for(attempt), Clock::now() + allowed);
-    if (!output) {
-      rung.reason = output.error().what;
-      return outcome;
-    }
-    const auto result = parse_rung_output(output->out);
+    const auto result = measure_in_child(options_.program, task, environment_for(attempt), allowed);
     if (!result) {
-      rung.reason = output->out.empty() ? why_it_ended(*output, allowed) : result.error().what;
+      rung.reason = result.error().what;
       return outcome;
     }
     rung.provider = result->identity.provider;
@@ -279,7 +279,7 @@ class Climb {
 }  // namespace
 
 Ladder climb(const BlasLibrary& library, const Identity& identity,
-             const std::vector<InstalledBlas>& installed, const Machine& machine,
+             const std::vector<report::InstalledBlas>& installed, const Machine& machine,
              const LadderOptions& options) {
   Climb climb(library, identity, options);
   const Plan plan = plan_rungs(library, identity, installed, machine);
@@ -288,6 +288,41 @@ Ladder climb(const BlasLibrary& library, const Identity& identity,
   climb.attempt_all(plan.rest);
   climb.remeasure_doubtful();
   return std::move(climb).result();
+}
+
+std::vector<SurveyedBlas> survey(const std::vector<report::InstalledBlas>& libraries,
+                                 const SurveyOptions& options) {
+  const auto deadline = Clock::now() + options.budget;
+  const std::string peak_isa = fastest_fma_kernel().isa;
+  std::vector<SurveyedBlas> all;
+  for (const report::InstalledBlas& library : libraries) {
+    SurveyedBlas& one = all.emplace_back();
+    static_cast<report::InstalledBlas&>(one) = library;
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+    const milliseconds allowed = std::min(left, options.longest_child);
+    if (allowed <= milliseconds::zero()) {
+      one.reason = fmt::format("not measured within {} ms", options.budget.count());
+      continue;
+    }
+    const auto result = measure_in_child(options.program, {library.path, {}, "", peak_isa, true},
+                                         environment_with(true), allowed);
+    if (!result) {
+      one.reason = result.error().what;
+      continue;
+    }
+    static_cast<report::Blas&>(one) = result->identity;
+    one.path = library.path;
+    one.provider = library.provider;
+    one.size = result->size;
+    one.sgemm_gflops = result->gflops;
+    one.sgemm_peak_fraction = result->peak_fraction;
+    one.dgemm_gflops = result->dgemm_gflops;
+    one.dgemm_peak_fraction = result->dgemm_peak_fraction;
+  }
+  std::stable_sort(all.begin(), all.end(), [](const SurveyedBlas& a, const SurveyedBlas& b) {
+    return a.sgemm_gflops.value_or(-1) > b.sgemm_gflops.value_or(-1);
+  });
+  return all;
 }
 
 }  // namespace hwprof::blas

@@ -15,9 +15,8 @@
 
 #include "counters/machine/affinity.h"
 #include "counters/machine/machine.h"
-#include "src/blas/evidence/libraries.h"
-#include "src/blas/evidence/selected.h"
-#include "src/model/record.h"
+#include "src/blas/providers/choice.h"
+#include "src/model/blas.h"
 
 namespace hwprof::blas {
 
@@ -37,7 +36,18 @@ struct Ladder {
 
 // `installed`: the other libraries to try, usually installed_blas(); `library` itself is skipped.
 Ladder climb(const BlasLibrary& library, const Identity& identity,
-             const std::vector<InstalledBlas>& installed, const Machine& machine,
+             const std::vector<report::InstalledBlas>& installed, const Machine& machine,
              const LadderOptions& options);
+
+struct SurveyOptions {
+  std::chrono::milliseconds budget{10000};        // for all together
+  std::chrono::milliseconds longest_child{2000};  // for one
+  std::string program = "/proc/self/exe";         // as above
+};
+
+// Each library of a machine as it is found, in the environment that programs get, on one thread, in
+// single and double precision; fastest first, then those without a result.
+std::vector<report::SurveyedBlas> survey(const std::vector<report::InstalledBlas>& libraries,
+                                         const SurveyOptions& options);
 
 }  // namespace hwprof::blas

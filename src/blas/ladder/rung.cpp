@@ -12,6 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/ladder/child_output.h"
+#include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
 
 namespace hwprof::blas {
@@ -141,10 +144,14 @@ Result<RungResult> work(const RungTask& task) {
 
 nlohmann::json to_json(const RungResult& result) {
   const Identity& identity = result.identity;
-  nlohmann::json json = {{"provider", identity.provider}, {"version", identity.version},
-                         {"core", identity.core},         {"threading", identity.threading},
-                         {"kernels", identity.kernels},   {"size", result.size},
-                         {"gflops", result.gflops},       {"peak_fraction", result.peak_fraction}};
+  nlohmann::json json = {{"provider", to_text(identity.provider)},
+                         {"version", identity.version},
+                         {"core", identity.core},
+                         {"threading", identity.threading},
+                         {"kernels", identity.kernels},
+                         {"size", result.size},
+                         {"gflops", result.gflops},
+                         {"peak_fraction", result.peak_fraction}};
   if (identity.threads) json["threads"] = *identity.threads;
   if (result.dgemm_gflops) {
     json["dgemm_gflops"] = *result.dgemm_gflops;
@@ -179,8 +186,9 @@ Result<RungResult> parse_rung_output(const std::string& out) {
     return environment_error(0, "it printed no result");
   }
   RungResult result;
-  result.identity.provider = text("provider");
+  result.identity.provider = report::provider_named(text("provider"));
   result.identity.core = text("core");
+  result.identity.vector_class = vector_class_of(result.identity.provider, result.identity.core);
   result.identity.kernels = text("kernels");
   result.identity.version = text("version");
   result.identity.threading = text("threading");
@@ -194,6 +202,19 @@ Result<RungResult> parse_rung_output(const std::string& out) {
   result.size = json.value("size", 0);
   result.gflops = json["gflops"];
   result.peak_fraction = json["peak_fraction"];
+  return result;
+}
+
+Result<RungResult> measure_in_child(const std::string& program, const RungTask& task,
+                                    const std::vector<std::string>& environment,
+                                    std::chrono::milliseconds allowed) {
+  const auto output =
+      child_output(program, rung_arguments(task), environment, Clock::now() + allowed);
+  if (!output) return error_of(output);
+  auto result = parse_rung_output(output->out);
+  if (!result && output->out.empty()) {
+    return environment_error(0, why_it_ended(*output, allowed));
+  }
   return result;
 }
 

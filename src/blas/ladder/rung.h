@@ -2,13 +2,14 @@
 // pinned to one CPU, single-threaded.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "counters/machine/affinity.h"
 #include "src/base/result.h"
-#include "src/blas/evidence/selected.h"
+#include "src/blas/providers/choice.h"
 
 namespace hwprof::blas {
 
@@ -42,6 +43,10 @@ struct RungResult {
 std::vector<std::string> rung_arguments(const RungTask& task);
 // The result, or the reason why there is none, from what a child has printed.
 Result<RungResult> parse_rung_output(const std::string& out);
+// Both, by a child that runs `program` with all of "NAME=value" in `environment`.
+Result<RungResult> measure_in_child(const std::string& program, const RungTask& task,
+                                    const std::vector<std::string>& environment,
+                                    std::chrono::milliseconds allowed);
 
 // What a child runs, with the arguments that follow kRungCommand: measures, prints one line of JSON
 // on standard output, returns the exit code.

@@ -19,7 +19,7 @@ using csv::line_of;
 using csv::number;
 
 Cells run_cells(const Profile& profile) {
-  const Blas& blas = profile.blas;
+  const ProfileBlas& blas = profile.blas;
   const auto& peak = profile.peak;
   return {{"hwprof_version", profile.version},
           {"started_utc", profile.started_utc},
@@ -28,10 +28,10 @@ Cells run_cells(const Profile& profile) {
           {"pinned_cpus", format_cpu_list(profile.pin.actual)},
           {"peak_gflops", peak ? number(peak->f32_gflops) : ""},
           {"peak_isa", peak ? peak->isa : ""},
-          {"blas_provider", blas.provider.value_or("")},
+          {"blas_provider", std::string(to_text(blas.provider))},
           {"blas_version", blas.version},
           {"blas_core", blas.core},
-          {"blas_verdict", blas.verdict},
+          {"blas_verdict", std::string(to_text(blas.verdict))},
           {"blas_factor", number(blas.factor)}};
 }
 

@@ -23,8 +23,8 @@ Json counter_json(const EventCount& count) {
           {"implausible", or_null(count.implausible)}};
 }
 
-Json blas_json(const Blas& blas) {
-  return {{"provider", or_null(blas.provider)},
+Json blas_json(const ProfileBlas& blas) {
+  return {{"provider", or_null(to_text(blas.provider))},
           {"version", or_null(blas.version)},
           {"path", or_null(blas.path)},
           {"requested", or_null(blas.requested)},
@@ -34,7 +34,7 @@ Json blas_json(const Blas& blas) {
           {"environment", object_of(blas.environment)},
           {"ladder", ladder_json(blas.ladder)},
           {"ladder_note", or_null(blas.ladder_note)},
-          {"verdict", blas.verdict},
+          {"verdict", to_text(blas.verdict)},
           {"factor", number(blas.factor)},
           {"why", or_null(blas.why)},
           {"fix", or_null(blas.fix)}};
@@ -192,9 +192,9 @@ Json ladder_json(const std::vector<LadderRung>& ladder) {
                    {"setting", rung.setting},
                    {"gflops", number(rung.gflops)},
                    {"peak_fraction", number(rung.peak_fraction)},
-                   {"vector_class", or_null(rung.vector_class)},
+                   {"vector_class", or_null(to_text(rung.vector_class))},
                    {"library", rung.library},
-                   {"provider", rung.provider},
+                   {"provider", to_text(rung.provider)},
                    {"as_found", rung.as_found},
                    {"reason", or_null(rung.reason)}});
   }

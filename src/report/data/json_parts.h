@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/model/record.h"
@@ -24,7 +25,7 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-inline Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+inline Json or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 // Sizes that the probe could not find are 0 in the record.
 inline Json known(std::uint64_t value) { return value > 0 ? Json(value) : Json(nullptr); }

@@ -10,7 +10,7 @@ namespace {
 Json declared_json(const Declared& declared) {
   return {{"environment", object_of(declared.environment)},
           {"default_library", or_null(declared.default_library)},
-          {"default_provider", or_null(declared.default_provider)},
+          {"default_provider", or_null(to_text(declared.default_provider))},
           {"needed", declared.needed}};
 }
 
@@ -18,7 +18,7 @@ Json loaded_json(const std::vector<LoadedLibrary>& loaded) {
   Json out = Json::array();
   for (const LoadedLibrary& library : loaded) {
     out.push_back({{"path", library.path},
-                   {"provider", library.provider},
+                   {"provider", to_text(library.provider)},
                    {"soname", or_null(library.soname)},
                    {"build_id", or_null(library.build_id)},
                    {"serves_blas", library.serves_blas}});
@@ -26,15 +26,15 @@ Json loaded_json(const std::vector<LoadedLibrary>& loaded) {
   return out;
 }
 
-Json selected_json(const std::vector<SelectedCore>& selected) {
+Json selected_json(const std::vector<ChosenCore>& selected) {
   Json out = Json::array();
-  for (const SelectedCore& core : selected) {
-    out.push_back({{"provider", core.provider},
+  for (const ChosenCore& core : selected) {
+    out.push_back({{"provider", to_text(core.provider)},
                    {"core", or_null(core.core)},
                    {"how", or_null(core.how)},
                    {"path", or_null(core.path)},
                    {"version", or_null(core.version)},
-                   {"vector_class", or_null(core.vector_class)},
+                   {"vector_class", or_null(to_text(core.vector_class))},
                    {"threads", or_null(core.threads)},
                    {"reason", or_null(core.reason)}});
   }
@@ -85,7 +85,7 @@ Json executed_json(const Executed& executed) {
   Json loops = Json::array();
   for (const LibraryLoops& of : executed.loops) {
     loops.push_back({{"library", of.library},
-                     {"provider", or_null(of.provider)},
+                     {"provider", or_null(to_text(of.provider))},
                      {"symbol", or_null(of.symbol)},
                      {"width", of.width},
                      {"fma", of.fma},
@@ -117,8 +117,8 @@ Json executed_json(const Executed& executed) {
 
 Json blas_json(const RunBlas& blas) {
   const BlasEvidence& evidence = blas.evidence;
-  return {{"verdict", blas.verdict},
-          {"provider", or_null(blas.provider)},
+  return {{"verdict", to_text(blas.verdict)},
+          {"provider", or_null(to_text(blas.provider))},
           {"version", or_null(blas.version)},
           {"path", or_null(blas.path)},
           {"core", or_null(blas.core)},
@@ -130,14 +130,14 @@ Json blas_json(const RunBlas& blas) {
           {"evidence",
            {{"declared", declared_json(evidence.declared)},
             {"loaded", loaded_json(evidence.loaded)},
-            {"selected", selected_json(evidence.selected)},
+            {"selected", selected_json(evidence.chosen_cores)},
             {"called", called_json(evidence.called)},
             {"executed", executed_json(evidence.executed)},
             {"performing",
-             {{"gflops", number(evidence.performing.gflops)},
-              {"peak_fraction", number(evidence.performing.peak_fraction)},
-              {"how", or_null(evidence.performing.how)},
-              {"reason", or_null(evidence.performing.reason)}}}}},
+             {{"gflops", number(evidence.achieved_rate.gflops)},
+              {"peak_fraction", number(evidence.achieved_rate.peak_fraction)},
+              {"how", or_null(evidence.achieved_rate.how)},
+              {"reason", or_null(evidence.achieved_rate.reason)}}}}},
           {"ladder", ladder_json(blas.ladder)},
           {"ladder_note", or_null(blas.ladder_note)}};
 }

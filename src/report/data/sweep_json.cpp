@@ -47,7 +47,7 @@ std::string sweep_json(const Sweep& sweep) {
   for (std::size_t i = 0; i < sweep.points.size(); ++i) points.push_back(point_json(sweep, i));
   Json blas = nullptr;
   if (sweep.needs_blas) {
-    blas = {{"provider", or_null(run.blas.provider)},
+    blas = {{"provider", or_null(to_text(run.blas.provider))},
             {"version", or_null(run.blas.version)},
             {"path", or_null(run.blas.path)},
             {"core", or_null(run.blas.core)},

@@ -101,8 +101,8 @@ std::string place_text(const Profile& profile) {
 }
 
 std::string library_text(const Blas& blas) {
-  if (!blas.provider) return "none could be loaded";
-  std::string text = *blas.provider;
+  if (!is_known(blas.provider)) return "none could be loaded";
+  std::string text(to_text(blas.provider));
   text += blas.version.empty() ? ", version unknown" : " " + blas.version;
   text += blas.core.empty() ? ", no core type" : ", core type " + blas.core;
   text += blas.threads ? ", " + counted(static_cast<std::uint64_t>(*blas.threads), "thread")
@@ -111,8 +111,8 @@ std::string library_text(const Blas& blas) {
   return text;
 }
 
-std::string verdict_text(const Blas& blas) {
-  std::string text = blas.verdict;
+std::string verdict_text(const Verdict& blas) {
+  std::string text(to_text(blas.verdict));
   if (blas.factor) text += fmt::format(", factor {}", significant(*blas.factor, 3));
   return blas.why.empty() ? text : text + ": " + blas.why;
 }
@@ -149,7 +149,8 @@ std::string time_cell(const std::optional<TimeNs>& time) {
   return duration_with_interval(time->median, *time->ci95_low, *time->ci95_high);
 }
 
-std::string upper(std::string text) {
+std::string upper(std::string_view of) {
+  std::string text(of);
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
 }
@@ -230,7 +231,7 @@ std::vector<Field> machine_fields(const Profile& profile) {
           {"Bandwidth", peak ? bandwidth_text(*peak) : no_peak}};
 }
 
-std::vector<Field> blas_fields(const Blas& blas) {
+std::vector<Field> blas_fields(const ProfileBlas& blas) {
   std::vector<std::string> environment;
   for (const auto& [name, value] : blas.environment) {
     environment.push_back(fmt::format("{}={}", name, value.empty() ? "\"\"" : value));
@@ -254,7 +255,9 @@ std::vector<Field> brief_machine(const Profile& profile) {
   return {{"Machine", machine_text(profile.machine)}, {"Ran on", place_text(profile)}};
 }
 
-Field brief_blas(const Blas& blas) { return {"BLAS", library_text(blas), {verdict_text(blas)}}; }
+Field brief_blas(const ProfileBlas& blas) {
+  return {"BLAS", library_text(blas), {verdict_text(blas)}};
+}
 
 Fields warnings_of(const std::vector<Warning>& warnings) {
   Fields fields{.title = "Warnings", .good = false};
@@ -286,9 +289,10 @@ Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& not
         {"",
          {rung_name(rung), rung.gflops ? significant(*rung.gflops, 3) : std::string(kAbsent),
           rung.peak_fraction ? in_percent(*rung.peak_fraction) : std::string(kAbsent),
-          rung.vector_class.empty() ? std::string(kAbsent) : rung.vector_class,
+          rung.vector_class == VectorClass::kNone ? std::string(kAbsent)
+                                                  : std::string(to_text(rung.vector_class)),
           fmt::format(
-              "{} {}", rung.provider,
+              "{} {}", to_text(rung.provider),
               slash == std::string::npos ? rung.library : rung.library.substr(slash + 1))}});
   }
   if (!note.empty()) table.notes.push_back(note);

@@ -22,16 +22,16 @@ std::string machine_text(const Machine& machine);
 std::string pmu_text(const Machine& machine);
 std::string cpus_in_words(const CpuList& cpus);  // "CPUs 0,2-3"
 // "BLAS SUBOPTIMAL": a verdict at the head of a report.
-std::string upper(std::string text);
+std::string upper(std::string_view text);
 std::string sentence(std::string text);   // with its full stop
 std::string in_percent(double fraction);  // without the unit: 43.1
 // "1.83 ms", with its interval where it has one; "-" where it is absent.
 std::string time_cell(const std::optional<TimeNs>& time);
 std::vector<Field> machine_fields(const Profile& profile);
-std::vector<Field> blas_fields(const Blas& blas);
+std::vector<Field> blas_fields(const ProfileBlas& blas);
 // The two fields that the brief form has of the machine, and the one of the BLAS.
 std::vector<Field> brief_machine(const Profile& profile);
-Field brief_blas(const Blas& blas);
+Field brief_blas(const ProfileBlas& blas);
 Fields warnings_of(const std::vector<Warning>& warnings);
 Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);
 Paragraph partial_remark();

@@ -37,9 +37,9 @@ bool regions_asked_for(const std::optional<Regions>& regions) {
 }  // namespace
 
 Headline headline(const Profile& profile) {
-  const Blas& blas = profile.blas;
-  if (blas.verdict != "optimal") {
-    std::string text = "BLAS " + upper(blas.verdict) + ":";
+  const ProfileBlas& blas = profile.blas;
+  if (blas.verdict != VerdictKind::kOptimal) {
+    std::string text = "BLAS " + upper(to_text(blas.verdict)) + ":";
     if (blas.factor.value_or(1) > kWorthSaying) {
       text += fmt::format(" {} times faster is possible.", significant(*blas.factor, 3));
     } else {
@@ -48,7 +48,7 @@ Headline headline(const Profile& profile) {
     if (!blas.fix.empty()) text += " Fix: " + blas.fix;
     return {text, false};
   }
-  const std::string library = blas.provider.value_or("the library");
+  const std::string library(is_known(blas.provider) ? to_text(blas.provider) : "the library");
   const std::string optimal =
       fmt::format("BLAS optimal ({}{}{}).", library, blas.core.empty() ? "" : ", ", blas.core);
   if (profile.training) return {training_headline(*profile.training) + " " + optimal, true};
@@ -94,7 +94,7 @@ std::vector<Field> workload_fields(const Profile& profile) {
 
 Document profile_document(const Profile& profile) {
   constexpr auto kBrief = Detail::kBrief, kFull = Detail::kFull;
-  const bool optimal = profile.blas.verdict == "optimal";
+  const bool optimal = profile.blas.verdict == VerdictKind::kOptimal;
   Document document;
   document.add(headline(profile));
   if (profile.partial) document.add(partial_remark());

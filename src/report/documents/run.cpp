@@ -76,7 +76,7 @@ std::string declared_text(const Declared& declared) {
   text += declared.default_library.empty()
               ? "; the loader has no libblas.so.3"
               : fmt::format("; libblas.so.3 is {} ({})", declared.default_library,
-                            given(declared.default_provider));
+                            to_text(declared.default_provider));
   text += declared.needed.empty()
               ? "; the program's file names no BLAS"
               : fmt::format("; the program's file needs {}", fmt::join(declared.needed, ", "));
@@ -87,21 +87,22 @@ std::string loaded_text(const std::vector<LoadedLibrary>& loaded) {
   if (loaded.empty()) return "no BLAS was mapped in any process that was looked at";
   std::vector<std::string> parts;
   for (const LoadedLibrary& library : loaded) {
-    parts.push_back(fmt::format("{} ({}{})", library.path,
-                                library.provider.empty() ? "unknown" : library.provider,
+    parts.push_back(fmt::format("{} ({}{})", library.path, to_text(library.provider),
                                 library.serves_blas ? "" : ", no sgemm_ of its own"));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string selected_text(const std::vector<SelectedCore>& selected) {
+std::string selected_text(const std::vector<ChosenCore>& selected) {
   if (selected.empty()) return "no library told which core it had chosen";
   std::vector<std::string> parts;
-  for (const SelectedCore& core : selected) {
-    std::string text = core.provider;
+  for (const ChosenCore& core : selected) {
+    std::string text(to_text(core.provider));
     if (!core.version.empty()) text += " " + core.version;
     text += core.core.empty() ? ": " + given(core.reason) : " chose " + core.core;
-    if (!core.core.empty() && !core.vector_class.empty()) text += " (" + core.vector_class + ")";
+    if (!core.core.empty() && core.vector_class != VectorClass::kNone) {
+      text += fmt::format(" ({})", to_text(core.vector_class));
+    }
     if (core.threads) text += ", " + counted(static_cast<std::uint64_t>(*core.threads), "thread");
     if (!core.how.empty()) text += ", by the " + core.how;
     parts.push_back(std::move(text));
@@ -151,11 +152,11 @@ std::string executed_text(const Executed& executed) {
   return with_reason(std::move(text), executed.reason);
 }
 
-std::string performing_text(const Performing& performing) {
-  if (!performing.gflops) return "not known: " + given(performing.reason);
-  std::string text = significant(*performing.gflops, 3) + " GFLOP/s";
-  if (performing.peak_fraction) text += ", " + percent(*performing.peak_fraction) + " of the peak";
-  return with_reason(with_reason(std::move(text), performing.how), performing.reason);
+std::string rate_text(const AchievedRate& rate) {
+  if (!rate.gflops) return "not known: " + given(rate.reason);
+  std::string text = significant(*rate.gflops, 3) + " GFLOP/s";
+  if (rate.peak_fraction) text += ", " + percent(*rate.peak_fraction) + " of the peak";
+  return with_reason(with_reason(std::move(text), rate.how), rate.reason);
 }
 
 std::string shapes_cell(const CallSite& site) {
@@ -198,16 +199,17 @@ Table share_table(std::string title, std::string name, const std::vector<SampleS
 
 std::vector<Headline> run_headlines(const Run& run) {
   const RunBlas& blas = run.blas;
-  std::string text = "BLAS " + (blas.verdict == "optimal" ? blas.verdict : upper(blas.verdict));
-  if (blas.factor.value_or(1) > kWorthSaying && blas.verdict != "optimal")
+  const bool optimal = blas.verdict == VerdictKind::kOptimal;
+  std::string text =
+      "BLAS " + (optimal ? std::string(to_text(blas.verdict)) : upper(to_text(blas.verdict)));
+  if (blas.factor.value_or(1) > kWorthSaying && !optimal)
     text += fmt::format(": {} times faster is possible", significant(*blas.factor, 2));
   text += ". ";
   std::vector<std::string> findings = blas.findings;
   if (findings.empty()) findings.push_back(blas.why.empty() ? "no evidence was found" : blas.why);
   std::vector<Headline> lines;
   for (const std::string& finding : findings) {
-    lines.push_back({(lines.empty() ? text : "") + sentence(finding),
-                     blas.verdict == "optimal" || !lines.empty()});
+    lines.push_back({(lines.empty() ? text : "") + sentence(finding), optimal || !lines.empty()});
   }
   if (!blas.fix.empty()) lines.push_back({"Fix: " + sentence(blas.fix), false});
   return lines;
@@ -251,10 +253,10 @@ Table run_counters_table(const Run& run) {
 std::vector<Field> evidence_fields(const BlasEvidence& evidence) {
   return {{"Declared", declared_text(evidence.declared)},
           {"Loaded", loaded_text(evidence.loaded)},
-          {"Selected", selected_text(evidence.selected)},
+          {"Selected", selected_text(evidence.chosen_cores)},
           {"Called", called_text(evidence.called)},
           {"Executed", executed_text(evidence.executed)},
-          {"Performing", performing_text(evidence.performing)}};
+          {"Performing", rate_text(evidence.achieved_rate)}};
 }
 
 Table calls_table(const Called& called) {
@@ -310,7 +312,7 @@ std::vector<Field> brief_evidence(const Run& run) {
   if (!evidence.selected.empty()) fields.push_back({"Selected", selected_text(evidence.selected)});
   fields.push_back({"Called", called_text(evidence.called)});
   fields.push_back({"Executed", executed_text(evidence.executed)});
-  fields.push_back({"Performing", performing_text(evidence.performing)});
+  fields.push_back({"Performing", rate_text(evidence.achieved_rate)});
   return fields;
 }
 
@@ -351,10 +353,9 @@ Document run_document(const Run& run) {
 
 Document verdict_document(const Run& run) {
   const RunBlas& blas = run.blas;
-  const Performing& performing = blas.evidence.performing;
+  const AchievedRate& rate = blas.evidence.achieved_rate;
   Document document;
-  document.add(Paragraph{verdict_line(blas.verdict, blas.provider, blas.core, performing.gflops,
-                                      performing.peak_fraction),
+  document.add(Paragraph{verdict_line(blas.verdict, blas, rate.gflops, rate.peak_fraction),
                          Paragraph::Kind::kLine});
   for (Headline& head : run_headlines(run)) document.add(std::move(head));
   if (run.exit != 0)

@@ -41,7 +41,8 @@ Table libraries_table(const BlasSurvey& survey) {
   for (const SurveyedBlas& library : survey.libraries) {
     table.rows.push_back(
         {"",
-         {fmt::format("{}{} {}", library.is_default ? "* " : "", library.provider, library.version),
+         {fmt::format("{}{} {}", library.is_default ? "* " : "", to_text(library.provider),
+                      library.version),
           or_absent(library.core),
           library.threads ? std::to_string(*library.threads) : std::string(kAbsent),
           number_or_absent(library.sgemm_gflops, 3),
@@ -60,7 +61,7 @@ Table libraries_table(const BlasSurvey& survey) {
 Json library_json(const SurveyedBlas& library) {
   return {{"path", library.path},
           {"found_by", library.how},
-          {"provider", or_null(library.provider)},
+          {"provider", or_null(to_text(library.provider))},
           {"version", or_null(library.version)},
           {"core", or_null(library.core)},
           {"threading", or_null(library.threading)},
@@ -79,27 +80,26 @@ Json library_json(const SurveyedBlas& library) {
 
 std::string line_of(const BlasSurvey& survey) {
   const SurveyedBlas* library = default_of(survey);
-  return verdict_line(survey.blas.verdict, survey.blas.provider, survey.blas.core,
+  return verdict_line(survey.blas.verdict, survey.blas,
                       library != nullptr ? library->sgemm_gflops : std::nullopt,
                       library != nullptr ? library->sgemm_peak_fraction : std::nullopt);
 }
 
 }  // namespace
 
-std::string verdict_line(const std::string& verdict, const std::optional<std::string>& provider,
-                         const std::string& core, std::optional<double> gflops,
+std::string verdict_line(VerdictKind verdict, const Blas& library, std::optional<double> gflops,
                          std::optional<double> peak_fraction) {
-  std::string name = or_absent(printable(core));
+  std::string name = or_absent(printable(library.core));
   std::replace(name.begin(), name.end(), ' ', '_');  // the reader splits at blanks
-  return fmt::format("verdict={} provider={} core={} gflops={} peak_fraction={}", verdict,
-                     or_absent(printable(provider.value_or(""))), name, number_or_absent(gflops, 3),
-                     number_or_absent(peak_fraction, 3));
+  return fmt::format("verdict={} provider={} core={} gflops={} peak_fraction={}", to_text(verdict),
+                     or_absent(std::string(to_text(library.provider))), name,
+                     number_or_absent(gflops, 3), number_or_absent(peak_fraction, 3));
 }
 
 Document survey_document(const BlasSurvey& survey) {
-  const Blas& blas = survey.blas;
-  const bool good = blas.verdict == "optimal";
-  std::string verdict = blas.verdict;
+  const ProfileBlas& blas = survey.blas;
+  const bool good = blas.verdict == VerdictKind::kOptimal;
+  std::string verdict(to_text(blas.verdict));
   if (blas.factor && *blas.factor > kWorthSaying) {
     verdict += fmt::format(", {:.1f} times slower than it could be", *blas.factor);
   }
@@ -118,15 +118,15 @@ Document survey_document(const BlasSurvey& survey) {
 }
 
 std::string survey_json(const BlasSurvey& survey) {
-  const Blas& blas = survey.blas;
+  const ProfileBlas& blas = survey.blas;
   Json libraries = Json::array();
   for (const SurveyedBlas& library : survey.libraries) libraries.push_back(library_json(library));
   return json_text({{"schema", "hwprof.blas/1"},
                     {"hwprof", {{"version", survey.version}}},
                     {"cpu", survey.machine.cpu_name},
                     {"isa", survey.machine.isa},
-                    {"verdict", blas.verdict},
-                    {"provider", or_null(blas.provider)},
+                    {"verdict", to_text(blas.verdict)},
+                    {"provider", or_null(to_text(blas.provider))},
                     {"version", or_null(blas.version)},
                     {"path", or_null(blas.path)},
                     {"core", or_null(blas.core)},

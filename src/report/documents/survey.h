@@ -10,24 +10,11 @@
 
 namespace hwprof::report {
 
-struct SurveyedBlas {
-  std::string path, how;  // how it was found: "loader cache libopenblas.so.0", "given"
-  std::string provider, version, core, threading;
-  std::optional<int> threads;
-  bool is_default = false;  // what a program gets that asks for libblas.so.3
-  // One thread; sgemm and dgemm of the same size. Absent: `reason`.
-  std::optional<double> sgemm_gflops, sgemm_peak_fraction;
-  std::optional<double> dgemm_gflops, dgemm_peak_fraction;
-  int size = 0;
-  std::string select;  // command that makes it the default; "" when there is none
-  std::string reason;
-};
-
 struct BlasSurvey {
   std::string version;
   Machine machine;
   std::vector<SurveyedBlas> libraries;  // fastest first
-  Blas blas;                            // the default, with its ladder and verdict
+  ProfileBlas blas;                     // the default, with its ladder and verdict
   std::vector<std::string> notes;
 };
 
@@ -36,8 +23,7 @@ std::string survey_json(const BlasSurvey& survey);  // hwprof.blas/1
 
 // "verdict=optimal provider=openblas core=Zen gflops=61.3 peak_fraction=0.87", for other tools;
 // "-" for what is not known.
-std::string verdict_line(const std::string& verdict, const std::optional<std::string>& provider,
-                         const std::string& core, std::optional<double> gflops,
+std::string verdict_line(VerdictKind verdict, const Blas& library, std::optional<double> gflops,
                          std::optional<double> peak_fraction);
 
 }  // namespace hwprof::report

@@ -68,7 +68,7 @@ std::vector<Field> sweep_fields(const Sweep& sweep) {
     const std::vector<Field> blas = blas_fields(sweep.run.blas);
     // Without a ladder there is a verdict only where the library is a bad one by its name.
     for (const Field& field : blas) {
-      const bool judged = sweep.run.blas.verdict != "inconclusive";
+      const bool judged = sweep.run.blas.verdict != VerdictKind::kInconclusive;
       if (field.label == "Library" || field.label == "Path" ||
           (judged && (field.label == "Verdict" || field.label == "Fix"))) {
         fields.push_back(field);

@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "src/model/run_record.h"
+#include "src/model/blas.h"
 
 namespace hwprof::blas {
 
 // `core_peak_gflops`: float32 FMA peak of one core; absent: there is no fraction.
-report::Performing performing(const report::Called& called, const report::Executed& executed,
-                              const std::vector<report::LoadedLibrary>& loaded,
-                              std::optional<double> core_peak_gflops);
+report::AchievedRate achieved_rate(const report::Called& called, const report::Executed& executed,
+                                   const std::vector<report::LoadedLibrary>& loaded,
+                                   std::optional<double> core_peak_gflops);
 
 }  // namespace hwprof::blas

@@ -1,9 +1,11 @@
-#include "src/blas/evidence/performing.h"
+#include "src/blas/evidence/achieved_rate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
+
+#include "src/blas/providers/providers.h"
 
 namespace hwprof::blas {
 namespace {
@@ -47,7 +49,7 @@ Total total(const report::Called& called) {
 
 bool is_blas(const std::string& path, const std::vector<report::LoadedLibrary>& loaded) {
   return std::any_of(loaded.begin(), loaded.end(), [&](const auto& library) {
-    return library.path == path && library.provider != "onednn";
+    return library.path == path && facts(library.provider).is_blas;
   });
 }
 
@@ -71,10 +73,10 @@ int blas_threads(const report::Executed& executed,
 
 }  // namespace
 
-report::Performing performing(const report::Called& called, const report::Executed& executed,
-                              const std::vector<report::LoadedLibrary>& loaded,
-                              std::optional<double> core_peak_gflops) {
-  report::Performing result;
+report::AchievedRate achieved_rate(const report::Called& called, const report::Executed& executed,
+                                   const std::vector<report::LoadedLibrary>& loaded,
+                                   std::optional<double> core_peak_gflops) {
+  report::AchievedRate result;
   const Total sum = total(called);
   const bool timed = sum.timed.flops >= (1 - kNegligible) * sum.all.flops;
   const Work& work = timed ? sum.timed : sum.all;

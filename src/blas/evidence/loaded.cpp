@@ -1,4 +1,4 @@
-#include "src/blas/evidence/live.h"
+#include "src/blas/evidence/loaded.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "src/base/text.h"
-#include "src/blas/evidence/core_in_memory.h"
+#include "src/blas/evidence/chosen_core.h"
 
 namespace hwprof::blas {
 namespace {
@@ -50,9 +50,10 @@ Text read_at(int folder, const char* name) {
 }
 
 // What the loader added to the addresses of the file, from where its first mapping lies.
-std::optional<std::uint64_t> load_bias(const MappedFile& file, const FileMapping& mapping) {
+std::optional<std::uint64_t> load_bias(const LibraryFile& file,
+                                       const observe::FileMapping& mapping) {
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  for (const ElfSegment& segment : file.segments) {
+  for (const observe::ElfSegment& segment : file.segments) {
     if (segment.offset / page * page == mapping.offset) {
       return mapping.start - segment.address / page * page;
     }
@@ -74,13 +75,13 @@ ReadMemory memory_of(pid_t pid, int& error) {
 
 bool is_ended(int error) { return error == ESRCH || error == ENOENT; }
 
-bool same_choice(const report::SelectedCore& a, const report::SelectedCore& b) {
+bool same_choice(const report::ChosenCore& a, const report::ChosenCore& b) {
   return a.path == b.path && (a.core == b.core || a.core.empty() || b.core.empty());
 }
 
 // What is known of one library in one more process: the core counts more than a reason for none,
 // the larger number of threads more than what it was before they were started.
-void merge(std::vector<report::SelectedCore>& all, const report::SelectedCore& one) {
+void merge(std::vector<report::ChosenCore>& all, const report::ChosenCore& one) {
   const auto known = std::find_if(all.begin(), all.end(),
                                   [&](const auto& other) { return same_choice(other, one); });
   if (known == all.end()) {
@@ -182,7 +183,7 @@ void LiveWatch::take_maps(pid_t pid, Process& process, std::string_view maps) {
   const ssize_t length =
       ::readlinkat(process.folder.get(), "exe", target.data(), target.size() - 1);
   const std::string_view program(target.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  for (FileMapping& mapping : executable_files(maps)) {
+  for (observe::FileMapping& mapping : observe::executable_files(maps)) {
     const auto known = process.libraries.find(mapping.path);
     if (known != process.libraries.end()) {
       if (known->second.mapping.start != mapping.start) {  // after exec, or loaded anew
@@ -190,7 +191,7 @@ void LiveWatch::take_maps(pid_t pid, Process& process, std::string_view maps) {
       }
       continue;
     }
-    const MappedFile* file = inspect(pid, mapping, mapping.path == program);
+    const LibraryFile* file = inspect(pid, mapping, mapping.path == program);
     if (file == nullptr) continue;
     loaded_.emplace(mapping.path, report::LoadedLibrary{mapping.path, file->soname, file->build_id,
                                                         file->provider, file->serves_blas});
@@ -200,17 +201,18 @@ void LiveWatch::take_maps(pid_t pid, Process& process, std::string_view maps) {
   }
 }
 
-const MappedFile* LiveWatch::inspect(pid_t pid, const FileMapping& mapping, bool is_program) {
+const LibraryFile* LiveWatch::inspect(pid_t pid, const observe::FileMapping& mapping,
+                                      bool is_program) {
   const auto key = std::make_pair(mapping.path, mapping.inode);
   if (const auto known = files_.find(key); known != files_.end()) return known->second.get();
   const auto begin = Clock::now();
-  std::unique_ptr<MappedFile>& file = files_[key];
+  std::unique_ptr<LibraryFile>& file = files_[key];
   if (!mapping.deleted) {
     // As the process sees it: it may live in another mount namespace.
     const std::string seen = fmt::format("/proc/{}/root{}", pid, mapping.path);
     const bool own_root = ::access(seen.c_str(), R_OK) != 0;
-    if (auto found = inspect_mapped_file(own_root ? mapping.path : seen, is_program)) {
-      file = std::make_unique<MappedFile>(*std::move(found));
+    if (auto found = inspect_file(own_root ? mapping.path : seen, is_program)) {
+      file = std::make_unique<LibraryFile>(*std::move(found));
     }
   }
   inspecting_ += Clock::now() - begin;
@@ -222,22 +224,20 @@ void LiveWatch::read_cores(pid_t pid, Process& process) {
     const auto bias = load_bias(*library.file, library.mapping);
     if (!bias || library.file->hands_on) continue;
     int error = 0;
-    CoreInMemory core = core_in_memory(*library.file, path, *bias, memory_of(pid, error),
-                                       fmt::format("process {}", pid));
-    if (error != 0 && !is_ended(error) && core.selected.core.empty()) {
-      core.selected.reason =
+    report::ChosenCore chosen = core_in_memory(*library.file, path, *bias, memory_of(pid, error),
+                                               fmt::format("process {}", pid));
+    if (error != 0 && !is_ended(error) && chosen.core.empty()) {
+      chosen.reason =
           fmt::format("the memory of process {} cannot be read: {}", pid, std::strerror(error));
     }
     // The last answer is kept where there is no new one: the process is about to end, or has
     // started another program.
-    if (!core.selected.core.empty() || library.selected.core.empty()) {
-      library.selected = std::move(core.selected);
-    }
+    if (!chosen.core.empty() || library.chosen.core.empty()) library.chosen = std::move(chosen);
   }
 }
 
 void LiveWatch::keep(const Process& process) {
-  for (const auto& [path, library] : process.libraries) merge(ended_, library.selected);
+  for (const auto& [path, library] : process.libraries) merge(ended_, library.chosen);
 }
 
 std::vector<report::LoadedLibrary> LiveWatch::loaded() const {
@@ -246,14 +246,14 @@ std::vector<report::LoadedLibrary> LiveWatch::loaded() const {
   return all;
 }
 
-std::vector<report::SelectedCore> LiveWatch::selected() const {
-  std::vector<report::SelectedCore> all = ended_;
+std::vector<report::ChosenCore> LiveWatch::chosen_cores() const {
+  std::vector<report::ChosenCore> all = ended_;
   for (const auto& [pid, process] : processes_) {
-    for (const auto& [path, library] : process.libraries) merge(all, library.selected);
+    for (const auto& [path, library] : process.libraries) merge(all, library.chosen);
   }
   std::erase_if(all, [](const auto& one) { return one.path.empty(); });
   for (const auto& [reason, process] : refused_) {
-    report::SelectedCore one;
+    report::ChosenCore one;
     one.reason = process + ": " + reason;
     all.push_back(std::move(one));
   }
@@ -267,7 +267,7 @@ void add_called_libraries(const report::Called& called,
       return library.path == site.library;
     });
     if (known) continue;
-    if (const auto file = inspect_mapped_file(site.library, false)) {
+    if (const auto file = inspect_file(site.library, false)) {
       loaded.push_back(
           {site.library, file->soname, file->build_id, file->provider, file->serves_blas});
     }

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "src/base/unique_fd.h"
-#include "src/blas/evidence/mapped_file.h"
-#include "src/blas/evidence/process_maps.h"
-#include "src/model/run_record.h"
+#include "src/blas/evidence/library_file.h"
+#include "src/model/blas.h"
+#include "src/observe/proc/maps.h"
 
 namespace hwprof::blas {
 
@@ -33,15 +33,15 @@ class LiveWatch {
   [[nodiscard]] std::vector<report::LoadedLibrary> loaded() const;
   // A library once for each core that a process of the tree chose in it. Last, with a reason and
   // without a provider, those processes that could not be looked at.
-  [[nodiscard]] std::vector<report::SelectedCore> selected() const;
+  [[nodiscard]] std::vector<report::ChosenCore> chosen_cores() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   struct Library {
-    FileMapping mapping;
-    const MappedFile* file = nullptr;  // in files_
-    report::SelectedCore selected;
+    observe::FileMapping mapping;
+    const LibraryFile* file = nullptr;  // in files_
+    report::ChosenCore chosen;
   };
   struct Process {
     UniqueFd folder;  // /proc/PID: unlike a number it is never given to another process
@@ -53,7 +53,7 @@ class LiveWatch {
   void find_children(pid_t parent);
   bool look_at(pid_t pid, Process& process);  // false: it has ended
   void take_maps(pid_t pid, Process& process, std::string_view maps);
-  const MappedFile* inspect(pid_t pid, const FileMapping& mapping, bool is_program);
+  const LibraryFile* inspect(pid_t pid, const observe::FileMapping& mapping, bool is_program);
   void read_cores(pid_t pid, Process& process);
   void keep(const Process& process);
 
@@ -62,9 +62,9 @@ class LiveWatch {
   Clock::duration inspecting_{};  // spent on files in this poll: a cost that does not come back
   std::map<pid_t, Process> processes_;
   // By path and inode; null: has nothing to do with BLAS.
-  std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<MappedFile>> files_;
+  std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<LibraryFile>> files_;
   std::map<std::string, report::LoadedLibrary> loaded_;
-  std::vector<report::SelectedCore> ended_;     // of processes that are no more
+  std::vector<report::ChosenCore> ended_;       // of processes that are no more
   std::map<std::string, std::string> refused_;  // reason -> first process
 };
 

@@ -1,4 +1,4 @@
-#include "src/blas/evidence/served.h"
+#include "src/blas/judge/provider_at_work.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,10 +11,8 @@
 namespace hwprof::blas {
 namespace {
 
-constexpr const char* kOneDnn = "onednn";
-
-// Provider of a file, as it was found mapped; "" when it is none that matters.
-std::string provider_of(const std::string& path, const report::BlasEvidence& evidence) {
+// Provider of a file, as it was found mapped; kNone when it is none that matters.
+Provider provider_of(const std::string& path, const report::BlasEvidence& evidence) {
   for (const report::LoadedLibrary& library : evidence.loaded) {
     if (library.path == path) return library.provider;
   }
@@ -22,13 +20,10 @@ std::string provider_of(const std::string& path, const report::BlasEvidence& evi
   for (const report::LibraryLoops& loops : evidence.executed.loops) {
     if (loops.library == path) return loops.provider;
   }
-  return "";
+  return Provider::kNone;
 }
 
-// Eigen's products are templates in the program, which nobody can exchange.
-bool is_blas(const std::string& provider) {
-  return !provider.empty() && provider != kOneDnn && provider != "eigen";
-}
+bool is_blas(Provider provider) { return is_known(provider) && facts(provider).is_blas; }
 
 // FLOP say more than counts; calls without a shape to count them by still count.
 double weight(const report::CallSite& site) {
@@ -37,21 +32,19 @@ double weight(const report::CallSite& site) {
 
 struct Work {
   double weight = 0;
-  std::uint64_t calls = 0;
   double flops = 0;  // infinite where calls have no shape to count them by
   std::string path;  // of the heaviest
   double heaviest = 0;
 };
 
-std::map<std::string, Work> work_by_provider(const report::BlasEvidence& evidence) {
-  std::map<std::string, Work> all;
+std::map<Provider, Work> work_by_provider(const report::BlasEvidence& evidence) {
+  std::map<Provider, Work> all;
   for (const report::CallSite& site : evidence.called.calls) {
-    std::string provider = provider_of(site.library, evidence);
-    if (provider.empty()) provider = "unknown";
+    Provider provider = provider_of(site.library, evidence);
+    if (!is_known(provider)) provider = Provider::kUnknown;
     if (!is_blas(provider)) continue;
     Work& work = all[provider];
     work.weight += weight(site);
-    work.calls += site.count;
     work.flops += site.flops.value_or(std::numeric_limits<double>::infinity());
     if (weight(site) >= work.heaviest) {
       work.heaviest = weight(site);
@@ -62,7 +55,7 @@ std::map<std::string, Work> work_by_provider(const report::BlasEvidence& evidenc
 }
 
 struct Shares {
-  std::map<std::string, Work> blas;  // by provider; weight is the share
+  std::map<Provider, Work> blas;  // by provider; weight is the share
   double onednn = 0, generated = 0;
 };
 
@@ -73,8 +66,8 @@ Shares shares_of(const report::BlasEvidence& evidence) {
       shares.generated += share.fraction;
       continue;
     }
-    const std::string provider = provider_of(share.name, evidence);
-    if (provider == kOneDnn) shares.onednn += share.fraction;
+    const Provider provider = provider_of(share.name, evidence);
+    if (provider == Provider::kOneDnn) shares.onednn += share.fraction;
     if (!is_blas(provider)) continue;
     Work& work = shares.blas[provider];
     work.weight += share.fraction;
@@ -86,13 +79,13 @@ Shares shares_of(const report::BlasEvidence& evidence) {
   return shares;
 }
 
-auto heaviest(const std::map<std::string, Work>& all) {
+auto heaviest(const std::map<Provider, Work>& all) {
   return std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return a.second.weight < b.second.weight;
   });
 }
 
-bool is_loaded(const char* provider, const report::BlasEvidence& evidence) {
+bool is_loaded(Provider provider, const report::BlasEvidence& evidence) {
   return std::any_of(evidence.loaded.begin(), evidence.loaded.end(),
                      [&](const auto& library) { return library.provider == provider; });
 }
@@ -104,12 +97,12 @@ bool is_inside_program(const std::string& path, const report::BlasEvidence& evid
   });
 }
 
-void choose_provider(const report::BlasEvidence& evidence, const RunThresholds& thresholds,
-                     const Shares& shares, Served& served) {
+void choose_provider(const report::BlasEvidence& evidence, const Thresholds& thresholds,
+                     const Shares& shares, ProviderAtWork& work) {
   const auto calls = work_by_provider(evidence);
   const auto called = heaviest(calls);
   const auto hot = heaviest(shares.blas);
-  const double hot_share = served.sampled && hot != shares.blas.end() ? hot->second.weight : 0;
+  const double hot_share = work.sampled && hot != shares.blas.end() ? hot->second.weight : 0;
   // Where calls are watched and none was seen, a little time is that of threads that wait.
   const bool unseen = evidence.called.how != "none" && calls.empty();
   const double needed =
@@ -118,31 +111,29 @@ void choose_provider(const report::BlasEvidence& evidence, const RunThresholds& 
           ? thresholds.notable_share
           : thresholds.negligible_share;
   if (hot_share >= needed) {
-    served.provider = hot->first;
+    work.library.provider = hot->first;
     const auto same = calls.find(hot->first);
-    served.path = same != calls.end() ? same->second.path : hot->second.path;
+    work.library.path = same != calls.end() ? same->second.path : hot->second.path;
   } else if (called != calls.end() && called->second.flops >= thresholds.least_flops) {
-    served.provider = called->first;
-    served.path = called->second.path;
+    work.library.provider = called->first;
+    work.library.path = called->second.path;
   }
-  if (const auto own = calls.find(served.provider); own != calls.end()) {
-    served.calls = own->second.calls;
-  }
-  if (const auto own = shares.blas.find(served.provider); own != shares.blas.end()) {
-    served.blas_share = own->second.weight;
+  if (const auto own = shares.blas.find(work.library.provider); own != shares.blas.end()) {
+    work.blas_share = own->second.weight;
   }
 }
 
 // Of the provider's files the one that served, else any that says its core.
-const report::SelectedCore* core_of(const Served& served, const report::BlasEvidence& evidence) {
-  const report::SelectedCore* best = nullptr;
-  const auto rank = [&](const report::SelectedCore& core) {
+const report::ChosenCore* core_of(const ProviderAtWork& work,
+                                  const report::BlasEvidence& evidence) {
+  const report::ChosenCore* best = nullptr;
+  const auto rank = [&](const report::ChosenCore& core) {
     return (core.core.empty() ? 0 : 4) +
-           (served.loops != nullptr && core.path == served.loops->library ? 2 : 0) +
-           (core.path == served.path ? 1 : 0);
+           (work.loops != nullptr && core.path == work.loops->library ? 2 : 0) +
+           (core.path == work.library.path ? 1 : 0);
   };
-  for (const report::SelectedCore& core : evidence.selected) {
-    if (core.provider != served.provider || served.provider.empty()) continue;
+  for (const report::ChosenCore& core : evidence.chosen_cores) {
+    if (core.provider != work.library.provider || !is_known(core.provider)) continue;
     if (best == nullptr || rank(core) > rank(*best)) best = &core;
   }
   return best;
@@ -157,50 +148,55 @@ const report::LibraryLoops* first_of(const report::Executed& executed, const Wan
 
 }  // namespace
 
-Served who_served(const report::BlasEvidence& evidence, const RunThresholds& thresholds) {
-  Served served;
+ProviderAtWork provider_at_work(const report::BlasEvidence& evidence,
+                                const Thresholds& thresholds) {
+  ProviderAtWork work;
   const report::Executed& executed = evidence.executed;
-  served.sampled = executed.samples >= thresholds.enough_samples;
+  work.sampled = executed.samples >= thresholds.enough_samples;
   const Shares shares = shares_of(evidence);
-  choose_provider(evidence, thresholds, shares, served);
-  served.loops = first_of(executed, [&](const report::LibraryLoops& loops) {
-    return !served.provider.empty() && provider_of(loops.library, evidence) == served.provider;
+  choose_provider(evidence, thresholds, shares, work);
+  work.loops = first_of(executed, [&](const report::LibraryLoops& loops) {
+    return is_known(work.library.provider) &&
+           provider_of(loops.library, evidence) == work.library.provider;
   });
-  served.core = core_of(served, evidence);
+  if (const report::ChosenCore* chosen = core_of(work, evidence)) {
+    work.chosen_in = chosen->path;
+    work.library.version = chosen->version;
+    work.library.core = chosen->core;
+    work.library.vector_class = chosen->vector_class;
+    work.library.threads = chosen->threads;
+  }
+  if (work.loops != nullptr) work.library.threads = work.loops->threads;
 
   const auto of_onednn = [&](const report::LibraryLoops& loops) {
-    return provider_of(loops.library, evidence) == kOneDnn || loops.provider == kOneDnn;
+    return provider_of(loops.library, evidence) == Provider::kOneDnn ||
+           loops.provider == Provider::kOneDnn;
   };
-  const bool onednn = is_loaded(kOneDnn, evidence) ||
-                      std::any_of(executed.loops.begin(), executed.loops.end(), of_onednn);
-  if (served.sampled) served.other_share = shares.onednn + shares.generated;
-  if (served.other_share > 0) {
-    served.other = shares.generated < shares.onednn ? "oneDNN"
-                   : onednn                         ? "oneDNN code generated at run time"
-                                                    : "code generated at run time";
+  work.onednn = is_loaded(Provider::kOneDnn, evidence) ||
+                std::any_of(executed.loops.begin(), executed.loops.end(), of_onednn);
+  if (work.sampled) work.other_share = shares.onednn + shares.generated;
+  if (work.other_share > 0) {
+    work.other = shares.generated < shares.onednn ? "oneDNN"
+                 : work.onednn                    ? "oneDNN code generated at run time"
+                                                  : "code generated at run time";
   }
-  served.other_loops = first_of(executed, [&](const report::LibraryLoops& loops) {
+  work.other_loops = first_of(executed, [&](const report::LibraryLoops& loops) {
     return loops.library == observe::kGeneratedCode || of_onednn(loops);
   });
-  return served;
-}
-
-std::string file_label(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return name.substr(0, name.find(".so"));
+  return work;
 }
 
 std::string library_to_measure(const report::BlasEvidence& evidence) {
-  const Served served = who_served(evidence, {});
-  if (served.provider.empty()) return "";
+  const ProviderAtWork work = provider_at_work(evidence);
+  if (!is_known(work.library.provider)) return "";
   // A program that was linked statically cannot be loaded; neither can a part of MKL.
   const auto loadable = [&](const std::string& path) {
     return std::any_of(evidence.loaded.begin(), evidence.loaded.end(), [&](const auto& library) {
       return library.path == path && library.serves_blas && !library.soname.empty();
     });
   };
-  if (loadable(served.path)) return served.path;
-  return served.core != nullptr && loadable(served.core->path) ? served.core->path : "";
+  if (loadable(work.library.path)) return work.library.path;
+  return loadable(work.chosen_in) ? work.chosen_in : "";
 }
 
 }  // namespace hwprof::blas

@@ -1,0 +1,190 @@
+#include "src/blas/evidence/library_file.h"
+
+#include <algorithm>
+#include <bitset>
+#include <cctype>
+#include <utility>
+
+#include "src/blas/providers/providers.h"
+
+namespace hwprof::blas {
+namespace {
+
+// The reference needs nothing but these, and is small: kernels for several CPUs and four types are
+// not to be had in a megabyte.
+constexpr std::string_view kRuntimeLibraries[] = {"libc.so",        "libm.so",     "libgfortran.so",
+                                                  "libquadmath.so", "libgcc_s.so", "ld-linux",
+                                                  "libpthread.so",  "libdl.so"};
+constexpr std::uint64_t kReferenceCodeBytes = 1U << 20U;
+constexpr std::string_view kGpuLibraries[] = {"libcublas"};
+
+std::string_view without_prefix(std::string_view name) {
+  if (name.starts_with("scipy_")) name.remove_prefix(6);
+  return name;
+}
+
+bool is_one_of(std::string_view name, const Names& names) {
+  return !name.empty() && std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// "gotoblas_HASWELL" names a core, "gotoblas_init" a function.
+bool is_core_table(std::string_view name, std::string_view prefix) {
+  return !prefix.empty() && name.size() > prefix.size() && name.starts_with(prefix) &&
+         std::isupper(static_cast<unsigned char>(name[prefix.size()])) != 0;
+}
+
+// What the symbols of a file say, and what of them is worth to be kept.
+class Symbols {
+ public:
+  explicit Symbols(LibraryFile& file) : file_(file) {}
+
+  void walk(const observe::ElfFile& elf, GElf_Word table) {
+    elf.each_symbol(table, [&](const observe::ElfSymbol& symbol) { take(symbol); });
+  }
+  [[nodiscard]] bool made_by(const ProviderFacts& row) const { return seen_[index(row)]; }
+  [[nodiscard]] Provider part() const { return part_; }
+  // Undecorated, or as the ILP64 builds of Julia and SciPy have it: what can be called.
+  [[nodiscard]] bool defines_callable_sgemm() const { return callable_sgemm_; }
+  [[nodiscard]] bool defines_sgemm() const { return sgemm_; }
+  [[nodiscard]] bool threaded() const { return threaded_; }
+
+ private:
+  static std::size_t index(const ProviderFacts& row) {
+    return static_cast<std::size_t>(&row - all_providers().data());
+  }
+
+  void take(const observe::ElfSymbol& symbol) {
+    const std::string_view name(symbol.name);
+    const std::string_view bare = without_prefix(name);
+    if (name.starts_with("sgemm_thread_")) threaded_ = true;
+    bool interesting = bare.starts_with("sgemm_");
+    for (const ProviderFacts& row : all_providers()) {
+      if (starts_with_any(name, row.symbols)) seen_[index(row)] = true;
+      if (symbol.defined && part_ == Provider::kNone && starts_with_any(name, row.parts)) {
+        part_ = static_cast<Provider>(index(row));
+      }
+      interesting = interesting || (!row.chooser.empty() && bare.starts_with(row.chooser)) ||
+                    starts_with_any(bare, row.kept);
+    }
+    // Only names that could be one are worth a copy: libtorch_cpu has 100,000 symbols.
+    if (interesting) keep(symbol, bare);
+  }
+
+  void keep(const observe::ElfSymbol& symbol, std::string_view bare) {
+    const std::string plain = plain_symbol(symbol.name);
+    if (symbol.defined && plain == "sgemm_") sgemm_ = true;
+    if (symbol.defined && (bare == "sgemm_" || bare == "sgemm_64_")) callable_sgemm_ = true;
+    for (const ProviderFacts& row : all_providers()) {
+      const bool chooser = !row.chooser.empty() && plain == row.chooser;
+      if (chooser && !symbol.defined) file_.hands_on = true;
+      if (!symbol.defined) continue;
+      if (chooser || is_one_of(plain, row.kept)) file_.symbols.emplace(plain, symbol.address);
+      if (is_core_table(plain, row.core_tables)) {
+        file_.core_tables.emplace(symbol.address, plain.substr(row.core_tables.size()));
+      }
+    }
+  }
+
+  LibraryFile& file_;
+  std::bitset<64> seen_;  // by provider: has a symbol of its
+  Provider part_ = Provider::kNone;
+  bool sgemm_ = false, callable_sgemm_ = false, threaded_ = false;
+};
+
+bool is_reference(const observe::ElfFile& elf, const std::vector<std::string>& needed) {
+  return elf.code_bytes() < kReferenceCodeBytes &&
+         std::all_of(needed.begin(), needed.end(), [](const std::string& name) {
+           return starts_with_any(name, kRuntimeLibraries);
+         });
+}
+
+// By dynamic symbols alone.
+std::optional<FileIdentity> identify(const observe::ElfFile& elf, const Symbols& symbols) {
+  if (!elf.is_native() || !symbols.defines_callable_sgemm()) return std::nullopt;
+  const std::vector<std::string> needed = elf.needed();
+  if (std::any_of(needed.begin(), needed.end(),
+                  [](const auto& name) { return starts_with_any(name, kGpuLibraries); })) {
+    return std::nullopt;
+  }
+  Provider maker = find_provider([&](const ProviderFacts& row) { return symbols.made_by(row); });
+  if (maker == Provider::kNone) {
+    maker = find_provider([&](const ProviderFacts& row) {
+      return !row.constant.empty() && elf.constants_hold(row.constant);
+    });
+  }
+  if (maker != Provider::kNone) return FileIdentity{maker, symbols.threaded()};
+  return FileIdentity{is_reference(elf, needed) ? Provider::kReference : Provider::kUnknown, false};
+}
+
+// A program without symbols (static and stripped) still holds the messages of the library in it.
+Provider provider_by_messages(const observe::ElfFile& elf) {
+  return find_provider([&](const ProviderFacts& row) {
+    return !row.message[0].empty() &&
+           elf.constants_hold(std::string(row.message[0]).append(row.message[1]));
+  });
+}
+
+// "OpenBLAS 0.3.21 NO_LAPACKE ...", what openblas_get_config begins with.
+std::string version_in(const observe::ElfFile& elf, const ProviderFacts& provider) {
+  if (provider.before_version.empty()) return "";
+  std::string_view text = elf.constant_at(std::string(provider.before_version) + "0.");
+  if (text.empty()) return "";
+  text.remove_prefix(provider.before_version.size());
+  return std::string(text.substr(0, text.find_first_not_of("0123456789.")));
+}
+
+}  // namespace
+
+std::optional<FileIdentity> identify_file(const std::string& path) {
+  const observe::ElfFile elf(path);
+  if (!elf.valid()) return std::nullopt;
+  LibraryFile unused;
+  Symbols symbols(unused);
+  symbols.walk(elf, SHT_DYNSYM);
+  return identify(elf, symbols);
+}
+
+bool file_mentions(const std::string& path, const std::string& text) {
+  return observe::ElfFile(path).constants_hold(text);
+}
+
+std::string plain_symbol(std::string_view name) {
+  std::string plain(without_prefix(name));
+  if (plain.ends_with("64_")) {
+    plain.resize(plain.size() - 3);
+    // The suffix of an ILP64 build replaces the underscore of Fortran or follows it.
+    if (plain.starts_with("sgemm") && !plain.ends_with('_')) plain += '_';
+  }
+  return plain;
+}
+
+std::optional<LibraryFile> inspect_file(const std::string& path, bool is_program) {
+  const observe::ElfFile elf(path);
+  if (!elf.valid()) return std::nullopt;
+  LibraryFile file;
+  Symbols symbols(file);
+  symbols.walk(elf, SHT_DYNSYM);
+  const auto identity = identify(elf, symbols);
+  if (is_program) symbols.walk(elf, SHT_SYMTAB);
+  if (symbols.defines_sgemm()) {
+    if (identity) {
+      file.provider = identity->provider;
+    } else if (is_program) {
+      file.provider = symbols.part() != Provider::kNone ? symbols.part() : Provider::kUnknown;
+    }
+    file.serves_blas = file.provider != Provider::kNone;
+  } else if (symbols.part() != Provider::kNone) {
+    file.provider = symbols.part();
+  } else if (is_program) {
+    file.provider = provider_by_messages(elf);
+    file.serves_blas = file.provider != Provider::kNone;
+  }
+  if (file.provider == Provider::kNone) return std::nullopt;
+  file.version = version_in(elf, facts(file.provider));
+  file.soname = elf.soname();
+  file.build_id = elf.build_id();
+  file.segments = elf.segments();
+  return file;
+}
+
+}  // namespace hwprof::blas

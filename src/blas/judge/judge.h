@@ -1,0 +1,67 @@
+// From evidence to one word, the factor lost, and the exact fix: the one judge of `profile`,
+// `blas`, `run` and `attach`. Pure: tested on made-up evidence.
+//
+// How good a library is, is decided by the ladder: the measured speed of its core type against the
+// others. Only where there is none, the width of its vectors decides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/blas/providers/choice.h"
+#include "src/blas/providers/providers.h"
+
+namespace hwprof::blas {
+
+// All thresholds of all verdicts.
+struct Thresholds {
+  double optimal_factor = 1.1;  // within this of the best rung
+  // Two core types of one library with the same vectors, such as Haswell and Zen, mostly share
+  // their kernels: below this, which of them is faster changes from run to run on a busy machine.
+  double same_vectors_factor = 1.3;
+  double suboptimal_factor = 2.5;  // up to this; above: unoptimised
+  // A kernel of half the width reaches at most 0.5 of the peak: above this, the widest useful
+  // vectors are in use, whatever their name. Below it, the width must be known to be the widest.
+  double full_width_fraction = 0.55;
+
+  // Of a program. With fewer samples nothing is said of shares: 100 are a tenth of a second at
+  // 997 Hz, and a share of 10 % is then known to +-6 %.
+  std::uint64_t enough_samples = 100;
+  double notable_share = 0.1;      // of all samples: worth a sentence, or a verdict of its own
+  double negligible_share = 0.02;  // below this, work was not done there
+  // Calls of fewer FLOP together are no work: numpy multiplies two vectors of two elements when it
+  // is imported.
+  double least_flops = 1000;
+  // Samples decide which library did the work from this share on; below, the calls do.
+  double deciding_share = 0.05;
+};
+
+struct Evidence {
+  Identity library = {};       // of provider kNone: no BLAS could be loaded
+  std::string requested = {};  // --blas; empty: it is what programs get here
+  // Proven at work in a program: by what it computed with, where its core type says nothing. Else
+  // it is only what a program would get, and the width of its vectors proves little.
+  bool at_work = false;
+  VectorClass executed = VectorClass::kNone;
+  std::map<std::string, std::string> environment = {};
+  std::vector<std::string> isa = {};  // of the machine
+  std::vector<report::InstalledBlas> installed = {};
+  std::size_t pinned_cpus = 1;
+};
+
+// `ladder` may be empty. The rung that is "as found" is what is judged.
+report::Verdict judge(const Evidence& evidence, const std::vector<report::LadderRung>& ladder,
+                      const Thresholds& thresholds = {});
+
+// The variable that forces a core type of `provider`, if it is set and read; else "".
+std::string core_variable(Provider provider, const Evidence& evidence);
+
+// "libopenblas Haswell kernels", "the reference BLAS"
+std::string kernels_of(const report::Blas& library);
+// "libtorch_cpu" of "/usr/lib/libtorch_cpu.so.1.13".
+std::string file_label(const std::string& path);
+
+}  // namespace hwprof::blas

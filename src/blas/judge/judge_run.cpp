@@ -1,0 +1,151 @@
+#include "src/blas/judge/judge_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hwprof::blas {
+namespace {
+
+using report::LadderRung;
+using report::RunBlas;
+using report::Verdict;
+using report::VerdictKind;
+
+VectorClass class_of(const report::LibraryLoops* loops) {
+  if (loops == nullptr) return VectorClass::kNone;
+  if (loops->width == "512") return VectorClass::kAvx512;
+  if (loops->width == "256") return loops->fma ? VectorClass::kAvx2 : VectorClass::kAvx;
+  if (loops->width == "128") return VectorClass::kSse;
+  return loops->width == "scalar" ? VectorClass::kScalar : VectorClass::kNone;
+}
+
+// What the judge is asked of a program's library.
+Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
+  Evidence evidence;
+  static_cast<report::Blas&>(evidence.library) = work.library;
+  evidence.at_work = true;
+  if (work.sampled) evidence.executed = class_of(work.loops);
+  evidence.environment = run.evidence.declared.environment;
+  evidence.isa = run.isa;
+  evidence.installed = run.installed;
+  return evidence;
+}
+
+// The ladder as if it had been climbed inside the program: the rung that ran there is "as found".
+// Empty when none of its rungs is what ran.
+std::vector<LadderRung> ladder_of_program(const std::vector<LadderRung>& climbed,
+                                          const report::Blas& library) {
+  std::vector<LadderRung> ladder = climbed;
+  LadderRung* found = nullptr;
+  for (LadderRung& rung : ladder) {
+    if (rung.provider != library.provider || rung.core != library.core || !rung.peak_fraction) {
+      continue;
+    }
+    // Without a core only the file tells two of them apart.
+    if (library.core.empty() && library.provider != Provider::kReference &&
+        rung.library != library.path) {
+      continue;
+    }
+    if (found == nullptr || (rung.as_found && !found->as_found)) found = &rung;
+  }
+  if (found == nullptr) return {};
+  // What hwprof itself would get: the library's own choice, where no variable made another.
+  const bool has_auto = std::any_of(ladder.begin(), ladder.end(), [&](const LadderRung& rung) {
+    return rung.setting == "auto" && rung.library == found->library;
+  });
+  for (LadderRung& rung : ladder) {
+    if (rung.as_found && &rung != found && !has_auto) rung.setting = "auto";
+    rung.as_found = &rung == found;
+  }
+  return ladder;
+}
+
+// "this CPU's 512-bit kernels are 1.9 times faster; OPENBLAS_CORETYPE=Haswell is set in the
+// environment: unset it"
+std::string loss_of(const Evidence& evidence, const Verdict& verdict,
+                    const std::vector<LadderRung>& ladder, const Thresholds& thresholds) {
+  if (verdict.verdict != VerdictKind::kSuboptimal && verdict.verdict != VerdictKind::kUnoptimised) {
+    return "";
+  }
+  std::vector<std::string> parts;
+  if (verdict.factor.value_or(0) > thresholds.optimal_factor) {
+    const LadderRung& best =
+        *std::max_element(ladder.begin(), ladder.end(), [](const auto& a, const auto& b) {
+          return a.peak_fraction.value_or(0) < b.peak_fraction.value_or(0);
+        });
+    const auto found =
+        std::find_if(ladder.begin(), ladder.end(), [](const auto& rung) { return rung.as_found; });
+    const bool wider = found != ladder.end() && rank(best.vector_class) > rank(found->vector_class);
+    const std::string what =
+        wider ? fmt::format("this CPU's {} kernels are", report::facts(best.vector_class).width)
+              : (best.core.empty() ? file_label(best.library) : best.core) + " is";
+    parts.push_back(fmt::format("{} {:.1f} times faster", what, *verdict.factor));
+  }
+  const std::string variable = core_variable(evidence.library.provider, evidence);
+  if (!variable.empty() && verdict.fix.find("unset " + variable) != std::string::npos) {
+    parts.push_back(fmt::format("{}={} is set in the environment: unset it", variable,
+                                evidence.environment.at(variable)));
+  } else if (!verdict.fix.empty()) {
+    parts.push_back(verdict.fix);
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWork& work,
+                        const Thresholds& thresholds, RunBlas& result) {
+  const bool watched = evidence.called.how != "none";
+  const bool inside_program = std::any_of(
+      evidence.loaded.begin(), evidence.loaded.end(),
+      [](const auto& library) { return library.serves_blas && library.soname.empty(); });
+  if (work.other_share >= thresholds.notable_share) {
+    result.verdict = VerdictKind::kOtherLibrary;
+    if (work.onednn) result.provider = Provider::kOneDnn;
+    result.why = fmt::format("the work was done by {}, not by a BLAS", work.other);
+    return;
+  }
+  if (!work.sampled && (!watched || inside_program || evidence.called.lost > 0)) {
+    result.why = watched
+                     ? fmt::format("no BLAS call was seen, and {} samples are too few to tell more",
+                                   evidence.executed.samples)
+                     : fmt::format("calls were not watched, and {} samples are too few",
+                                   evidence.executed.samples);
+    result.fix = watched ? "run it for longer" : "run it for longer, or as root";
+    return;
+  }
+  result.verdict = VerdictKind::kNotCalled;
+  result.why = !watched                        ? "no time was spent in a BLAS"
+               : evidence.called.calls.empty() ? "no BLAS function was called"
+                                               : "no BLAS function was called that does work";
+}
+
+}  // namespace
+
+RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
+  RunBlas result;
+  const ProviderAtWork work = provider_at_work(run.evidence, thresholds);
+  std::string loss;
+  if (!is_known(work.library.provider)) {
+    judge_without_blas(run.evidence, work, thresholds, result);
+    if (result.verdict == VerdictKind::kInconclusive) return result;
+  } else {
+    static_cast<report::Blas&>(result) = work.library;
+    // A few calls beside the work of another library say nothing of the program's speed.
+    if (work.sampled && work.blas_share < thresholds.negligible_share &&
+        work.other_share >= thresholds.notable_share) {
+      result.verdict = VerdictKind::kOtherLibrary;
+      result.why =
+          fmt::format("the work was done by {}, not by the BLAS that was called", work.other);
+    } else {
+      const Evidence evidence = evidence_on(run, work);
+      const std::vector<LadderRung> ladder = ladder_of_program(run.ladder, work.library);
+      static_cast<Verdict&>(result) = judge(evidence, ladder, thresholds);
+      loss = loss_of(evidence, result, ladder, thresholds);
+    }
+  }
+  result.findings = findings(run.evidence, work, loss, thresholds);
+  return result;
+}
+
+}  // namespace hwprof::blas

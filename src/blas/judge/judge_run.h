@@ -1,0 +1,27 @@
+// The verdict on a program: who did the work, then the one judge on that, and the sentences that
+// say who called what, what did the work with which vectors, and what else took the time. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/blas/judge/judge.h"
+#include "src/blas/judge/provider_at_work.h"
+
+namespace hwprof::blas {
+
+struct RunEvidence {
+  const report::BlasEvidence& evidence;
+  const std::vector<report::LadderRung>& ladder;      // empty: not climbed
+  std::vector<std::string> isa;                       // of the machine
+  std::vector<report::InstalledBlas> installed = {};  // for the fix; may be empty
+};
+
+// Fills everything but evidence, ladder and ladder_note.
+report::RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds = {});
+
+// Of the loss, in the words that end the first sentence; empty where there is none.
+std::vector<std::string> findings(const report::BlasEvidence& evidence, const ProviderAtWork& work,
+                                  const std::string& loss, const Thresholds& thresholds);
+
+}  // namespace hwprof::blas

@@ -1,0 +1,784 @@
+// Made-up evidence for every branch of the judge and every word of its verdict; libraries and
+// numbers as they were met, those of one Zen 5 core unless a test needs others.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/blas/evidence/achieved_rate.h"
+#include "src/blas/judge/judge.h"
+#include "src/blas/judge/judge_run.h"
+#include "tests/made_rung.h"
+
+namespace hwprof::blas {
+namespace {
+
+using report::InstalledBlas;
+using report::LadderRung;
+using report::Verdict;
+using enum report::VerdictKind;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kKernels = "/usr/lib/openblas-pthread/libopenblasp-r0.3.21.so";
+constexpr const char* kReference = "/usr/lib/blas/libblas.so.3.11.0";
+constexpr const char* kTorch = "/usr/lib/libtorch_cpu.so.1.13";
+constexpr const char* kProgram = "/home/u/static";
+constexpr const char* kInstall = "apt install libopenblas0-pthread";
+
+TEST(Judge, WithoutABlasTheInstallationIsNamed) {
+  const Verdict verdict = judge({}, {});
+  EXPECT_EQ(verdict.verdict, kInconclusive);
+  EXPECT_EQ(verdict.fix, kInstall);
+}
+
+#if defined(__x86_64__)
+
+const std::string kSelect = std::string("update-alternatives --set libblas.so.3 ") + kOpenBlas;
+
+InstalledBlas installed_openblas() {
+  InstalledBlas installed;
+  installed.path = kOpenBlas;
+  installed.provider = Provider::kOpenBlas;
+  installed.threaded = true;
+  installed.select = kSelect;
+  return installed;
+}
+
+Evidence library(Provider provider, const std::string& core, const std::string& version = "") {
+  Evidence evidence;
+  evidence.library.provider = provider;
+  evidence.library.version = version;
+  evidence.library.core = core;
+  evidence.library.vector_class = vector_class_of(provider, core);
+  evidence.library.path = provider == Provider::kReference ? kReference : kOpenBlas;
+  evidence.isa = {"avx", "avx2", "fma", "avx512f"};
+  return evidence;
+}
+Evidence openblas(const std::string& core) { return library(Provider::kOpenBlas, core, "0.3.21"); }
+
+using Variables = std::map<std::string, std::string>;
+const std::vector<std::string> kAvx2Only = {"avx", "avx2", "fma"};
+
+// `why` begins as said and holds the further words.
+struct JudgeCase {
+  const char* name;
+  Evidence evidence;
+  Variables environment;
+  std::vector<LadderRung> ladder;
+  report::VerdictKind verdict;
+  std::optional<double> factor;
+  std::string fix;
+  std::vector<std::string> why;  // in this order of importance: how it begins, what it holds
+
+  friend std::ostream& operator<<(std::ostream& out, const JudgeCase& of) { return out << of.name; }
+};
+
+Evidence of_isa(Evidence evidence, const std::vector<std::string>& isa) {
+  evidence.isa = isa;
+  return evidence;
+}
+Evidence with_installed(Evidence evidence) {
+  evidence.installed = {installed_openblas()};
+  return evidence;
+}
+Evidence ignoring(Evidence evidence, const std::string& variable) {
+  evidence.library.ignored = {variable};
+  return evidence;
+}
+Evidence single_threaded(Evidence evidence, std::size_t cpus) {
+  evidence.library.threading = "single-threaded";
+  evidence.pinned_cpus = cpus;
+  return evidence;
+}
+LadderRung failed(LadderRung rung, const std::string& reason) {
+  rung.gflops.reset();
+  rung.peak_fraction.reset();
+  rung.reason = reason;
+  return rung;
+}
+LadderRung of_blis(const std::string& setting, const std::string& core, double fraction) {
+  return rung(setting, core, fraction, Provider::kBlis, "/usr/lib/libblis.so.4");
+}
+LadderRung of_mkl(const std::string& setting, double fraction) {
+  return rung(setting, "", fraction, Provider::kMkl, "/opt/libmkl_rt.so");
+}
+LadderRung of_reference() { return rung("as found", "", 0.03, Provider::kReference, kReference); }
+
+const JudgeCase kJudgeCases[] = {
+    {"OptimalWhenNothingIsMuchFasterAndTheVectorsAreWide",
+     openblas("SkylakeX"),
+     {},
+     {rung("OPENBLAS_CORETYPE=Cooperlake", "Cooperlake", 0.92), rung("as found", "SkylakeX", 0.90),
+      rung("OPENBLAS_CORETYPE=Zen", "Zen", 0.47)},
+     kOptimal,
+     0.92 / 0.90,
+     "",
+     {"sgemm runs on 512-bit kernels at 0.90 of the FMA peak"}},
+    {"CoreTypeVariableIsNamedFirstWithFactorAndFix",
+     openblas("Haswell"),
+     {{"OPENBLAS_CORETYPE", "Haswell"}},
+     {rung("auto", "Cooperlake", 0.90), rung("as found", "Haswell", 0.47),
+      rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.47)},
+     kSuboptimal,
+     0.90 / 0.47,
+     "unset OPENBLAS_CORETYPE",
+     {"OPENBLAS_CORETYPE=Haswell is set in the environment: sgemm runs on 256-bit kernels at 0.47 "
+      "of the FMA peak; Cooperlake (512-bit) is 1.9 times faster on this CPU"}},
+    {"SseCoreOnAWideCpuIsUnoptimised",
+     openblas("Prescott"),
+     {{"OPENBLAS_CORETYPE", "Prescott"}},
+     {rung("auto", "Cooperlake", 0.90), rung("as found", "Prescott", 0.17)},
+     kUnoptimised,
+     0.90 / 0.17,
+     "unset OPENBLAS_CORETYPE",
+     {}},
+    {"SseCoreIsUnoptimisedAlsoWhereItLosesLittle",
+     of_isa(openblas("Prescott"), kAvx2Only),
+     {{"OPENBLAS_CORETYPE", "Prescott"}},
+     {rung("auto", "Haswell", 0.80), rung("as found", "Prescott", 0.40)},
+     kUnoptimised,
+     2.0,
+     "unset OPENBLAS_CORETYPE",
+     {}},
+    {"AnotherVariableIsACauseOfItsOwn",
+     openblas("SkylakeX"),
+     {{"OPENBLAS_L2_SIZE", "512"}, {"OPENBLAS_NUM_THREADS", "4"}},
+     {rung("auto", "SkylakeX", 0.90), rung("as found", "SkylakeX", 0.60)},
+     kSuboptimal,
+     1.5,
+     "unset OPENBLAS_L2_SIZE",
+     {"OPENBLAS_L2_SIZE=512 is set in the environment: sgemm reaches 0.60 of the FMA peak; the "
+      "same SkylakeX core is 1.5 times faster without it"}},
+    {"TwoVariablesAreTwoCausesAndOneCommand",
+     openblas("Haswell"),
+     {{"OPENBLAS_CORETYPE", "Haswell"}, {"OPENBLAS_L2_SIZE", "512"}},
+     {rung("auto", "Cooperlake", 0.90), rung("as found", "Haswell", 0.24),
+      rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.48)},
+     kUnoptimised,
+     0.90 / 0.24,
+     "unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE",
+     {"OPENBLAS_CORETYPE=Haswell is set",
+      "at 0.48 of the FMA peak; Cooperlake (512-bit) is 1.9 times",
+      "the same Haswell core is 2.0 times faster without it"}},
+    {"VariableThatTheLibraryCannotReadIsNoCause",  // the child of "as found" was disturbed
+     ignoring(openblas("Haswell"), "OPENBLAS_L2_SIZE"),
+     {{"OPENBLAS_CORETYPE", "Haswell"}, {"OPENBLAS_L2_SIZE", "512"}},
+     {rung("auto", "Cooperlake", 0.90), rung("as found", "Haswell", 0.24),
+      rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.48)},
+     kSuboptimal,
+     0.90 / 0.48,
+     "unset OPENBLAS_CORETYPE",
+     {"", "OPENBLAS_L2_SIZE=512 is set, but this library does not read it"}},
+    {"UnknownCoreTypeIsSaidToBeIgnored",
+     openblas("Cooperlake"),
+     {{"OPENBLAS_CORETYPE", "Zen99"}},
+     {rung("as found", "Cooperlake", 0.90), rung("auto", "Cooperlake", 0.90)},
+     kOptimal,
+     1.0,
+     "",
+     {"", "OPENBLAS_CORETYPE=Zen99 names no core type"}},
+    {"CoresOfTheSameVectorsDifferByNoise",
+     of_isa(openblas("Zen"), kAvx2Only),
+     {},
+     {rung("as found", "Zen", 0.7), rung("auto", "Zen", 0.7),
+      rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.87)},
+     kOptimal,
+     0.87 / 0.7,
+     "",
+     {}},
+    {"ButOnlyUpToALimit",
+     of_isa(openblas("Zen"), kAvx2Only),
+     {},
+     {rung("as found", "Zen", 0.7), rung("auto", "Zen", 0.7),
+      rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.95)},
+     kSuboptimal,
+     0.95 / 0.7,
+     "export OPENBLAS_CORETYPE=Haswell, or install a newer OpenBLAS, one that knows this CPU",
+     {}},
+    {"LibraryThatChoosesASlowCoreGetsOneForced",
+     openblas("Prescott"),
+     {},
+     {rung("OPENBLAS_CORETYPE=SkylakeX", "SkylakeX", 0.90), rung("as found", "Prescott", 0.17)},
+     kUnoptimised,
+     0.90 / 0.17,
+     "export OPENBLAS_CORETYPE=SkylakeX, or install a newer OpenBLAS, one that knows this CPU",
+     {"openblas 0.3.21 chooses Prescott (128-bit) by itself",
+      "its SkylakeX (512-bit) is 5.3 times faster"}},
+    {"VariableIsReplacedWhereTheLibraryWouldChooseBadlyToo",
+     openblas("Prescott"),
+     {{"OPENBLAS_CORETYPE", "Prescott"}},
+     {rung("OPENBLAS_CORETYPE=SkylakeX", "SkylakeX", 0.90), rung("auto", "Haswell", 0.47),
+      rung("as found", "Prescott", 0.17)},
+     kUnoptimised,
+     0.90 / 0.17,
+     "export OPENBLAS_CORETYPE=SkylakeX, or install a newer OpenBLAS, one that knows this CPU",
+     {"OPENBLAS_CORETYPE=Prescott is set"}},
+    {"ReferenceIsReplacedByAnInstalledOpenBlas",
+     with_installed(library(Provider::kReference, "")),
+     {},
+     {of_reference(), rung("auto", "Cooperlake", 0.90)},
+     kUnoptimised,
+     30.0,
+     "sudo " + kSelect,
+     {"programs get the reference BLAS: sgemm runs on scalar code"}},
+    {"ReferenceAloneAsksForAnInstallation",
+     library(Provider::kReference, ""),
+     {},
+     {of_reference()},
+     kUnoptimised,
+     1.0,
+     kInstall,
+     {}},
+    {"VariableOfTheBetterLibraryIsUnsetToo",
+     with_installed(library(Provider::kReference, "")),
+     {{"OPENBLAS_CORETYPE", "Prescott"}},
+     {of_reference(), rung("auto", "Cooperlake", 0.90)},
+     kUnoptimised,
+     30.0,
+     "unset OPENBLAS_CORETYPE; sudo " + kSelect,
+     {}},
+    {"BlisIsToldItsArchitectureByNumber",
+     library(Provider::kBlis, "generic", "0.9.0"),
+     {},
+     {of_blis("BLIS_ARCH_TYPE=0", "skx", 0.88), of_blis("as found", "generic", 0.16)},
+     kUnoptimised,
+     0.88 / 0.16,
+     std::string("export BLIS_ARCH_TYPE=0, or ") + kInstall,
+     {}},
+    {"SmallStepsThatAddUpAreStillALoss",
+     openblas("SkylakeX"),
+     {{"OPENBLAS_L2_SIZE", "64"}},
+     {rung("OPENBLAS_CORETYPE=Cooperlake", "Cooperlake", 0.97), rung("auto", "SkylakeX", 0.90),
+      rung("as found", "SkylakeX", 0.83)},
+     kSuboptimal,
+     0.97 / 0.83,
+     "unset OPENBLAS_L2_SIZE; export OPENBLAS_CORETYPE=Cooperlake",
+     {"", "Cooperlake (512-bit) is 1.2 times faster"}},
+    {"BestIsNotOptimalBelowTheWidthOfTheCpu",  // an OpenBLAS before SkylakeX, on a 512-bit CPU
+     openblas("Haswell"),
+     {},
+     {rung("as found", "Haswell", 0.47)},
+     kSuboptimal,
+     1.0,
+     "install a newer OpenBLAS, one that knows this CPU",
+     {"", "on a CPU with 512-bit vectors"}},
+    {"NorFarBelowIt",
+     openblas("Haswell"),
+     {},
+     {rung("as found", "Haswell", 0.35)},
+     kUnoptimised,
+     1.0,
+     "install a newer OpenBLAS, one that knows this CPU",
+     {}},
+    {"NarrowKernelsNearThePeakAreOptimal",  // a CPU whose 512-bit rate is that of 256 bits
+     openblas("Haswell"),
+     {},
+     {rung("as found", "Haswell", 0.88), rung("OPENBLAS_CORETYPE=SkylakeX", "SkylakeX", 0.80)},
+     kOptimal,
+     1.0,
+     "",
+     {}},
+    {"LibraryOfUnknownWidthIsJudgedBySpeed",
+     library(Provider::kMkl, ""),
+     {},
+     {of_mkl("as found", 0.85)},
+     kOptimal,
+     1.0,
+     "",
+     {"sgemm reaches 0.85 of the FMA peak"}},
+    {"LibraryOfUnknownWidthThatIsSlow",
+     library(Provider::kMkl, ""),
+     {},
+     {of_mkl("as found", 0.18)},
+     kUnoptimised,
+     1.0,
+     kInstall,
+     {}},
+    {"VariableIsBlamedAlsoWhereTheLibraryNamesNoCore",
+     library(Provider::kMkl, ""),
+     {{"MKL_ENABLE_INSTRUCTIONS", "SSE4_2"}},
+     {of_mkl("auto", 0.85), of_mkl("as found", 0.18)},
+     kUnoptimised,
+     0.85 / 0.18,
+     "unset MKL_ENABLE_INSTRUCTIONS",
+     {"MKL_ENABLE_INSTRUCTIONS=SSE4_2 is set"}},
+    {"SingleThreadedBuildOnOneCpu",
+     single_threaded(openblas("SkylakeX"), 1),
+     {},
+     {rung("as found", "SkylakeX", 0.90)},
+     kOptimal,
+     1.0,
+     "",
+     {}},
+    {"SingleThreadedBuildLosesTheOtherCpus",
+     single_threaded(openblas("SkylakeX"), 4),
+     {},
+     {rung("as found", "SkylakeX", 0.90)},
+     kSuboptimal,
+     1.0,
+     kInstall,
+     {"", "only 1 of the 4 pinned CPUs works"}},
+    {"WithoutALadderANarrowCoreIsCertain",
+     openblas("Prescott"),
+     {},
+     {},
+     kUnoptimised,
+     std::nullopt,
+     "install a newer OpenBLAS, one that knows this CPU",
+     {"openblas 0.3.21 chooses its Prescott core by itself", "128-bit kernels on a CPU with 512"}},
+    {"WithoutALadderTheVariableIsBlamedForIt",
+     openblas("Prescott"),
+     {{"OPENBLAS_CORETYPE", "Prescott"}},
+     {},
+     kUnoptimised,
+     std::nullopt,
+     "unset OPENBLAS_CORETYPE",
+     {"OPENBLAS_CORETYPE=Prescott is set in the environment: 128-bit kernels of the Prescott "
+      "core"}},
+    {"WithoutALadderTheReferenceIsCertain",
+     with_installed(library(Provider::kReference, "")),
+     {},
+     {},
+     kUnoptimised,
+     std::nullopt,
+     "sudo " + kSelect,
+     {"programs get the reference BLAS: scalar code on a CPU with 512-bit vectors"}},
+    {"WithoutALadderHaswellIsNot",
+     openblas("Haswell"),
+     {},
+     {},
+     kInconclusive,
+     std::nullopt,
+     "run without --no-ladder",
+     {}},
+    {"WithoutALadderSkylakeXIsNot",
+     openblas("SkylakeX"),
+     {},
+     {},
+     kInconclusive,
+     std::nullopt,
+     "run without --no-ladder",
+     {}},
+    {"WithoutALadderAnUnheardCoreIsNot",
+     openblas("Unheard"),
+     {},
+     {},
+     kInconclusive,
+     std::nullopt,
+     "run without --no-ladder",
+     {}},
+    {"NarrowCoreIsNoLossOnANarrowCpu",
+     of_isa(openblas("Prescott"), {}),
+     {},
+     {},
+     kInconclusive,
+     std::nullopt,
+     "run without --no-ladder",
+     {}},
+    {"FailedMeasureIsInconclusiveWithItsReason",
+     openblas("SkylakeX"),
+     {},
+     {rung("auto", "Haswell", 0.5),
+      failed(rung("as found", "SkylakeX", 1), "crashed: signal 4 (Illegal instruction)")},
+     kInconclusive,
+     std::nullopt,
+     "",
+     {"", "crashed: signal 4"}},
+};
+
+class JudgeTable : public testing::TestWithParam<JudgeCase> {};
+
+TEST_P(JudgeTable, SaysVerdictFactorCauseAndFix) {
+  const JudgeCase& of = GetParam();
+  Evidence evidence = of.evidence;
+  evidence.environment = of.environment;
+  const Verdict verdict = judge(evidence, of.ladder);
+  EXPECT_EQ(to_text(verdict.verdict), to_text(of.verdict));
+  ASSERT_EQ(verdict.factor.has_value(), of.factor.has_value());
+  if (of.factor) EXPECT_NEAR(*verdict.factor, *of.factor, 1e-9);
+  EXPECT_EQ(verdict.fix, of.fix);
+  for (std::size_t i = 0; i < of.why.size(); ++i) {
+    if (i == 0) EXPECT_THAT(verdict.why, StartsWith(of.why[0]));
+    EXPECT_THAT(verdict.why, HasSubstr(of.why[i]));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Judge, JudgeTable, testing::ValuesIn(kJudgeCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Judge, InstalledOpenBlasIsNoFixWhereItIsSingleThreadedToo) {
+  Evidence evidence = single_threaded(openblas("SkylakeX"), 4);
+  InstalledBlas serial = installed_openblas();
+  serial.path = "/usr/lib/openblas-serial/libblas.so.3";
+  serial.threaded = false;
+  evidence.installed = {serial};
+  EXPECT_EQ(judge(evidence, {rung("as found", "SkylakeX", 0.90)}).fix, kInstall);
+}
+
+TEST(Judge, ThresholdsAreThoseOfTheTable) {
+  const Evidence evidence = of_isa(openblas("Zen"), kAvx2Only);
+  const std::vector<LadderRung> ladder = {rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.90),
+                                          rung("as found", "Zen", 0.60)};
+  EXPECT_EQ(judge(evidence, ladder).verdict, kSuboptimal);
+  EXPECT_EQ(judge(evidence, ladder, {.optimal_factor = 1.6}).verdict, kOptimal);
+  EXPECT_EQ(judge(evidence, ladder, {.suboptimal_factor = 1.4}).verdict, kUnoptimised);
+}
+
+struct Program {
+  report::BlasEvidence evidence;
+  std::vector<LadderRung> ladder;
+  std::vector<std::string> isa = {"avx", "avx2", "fma", "avx512f"};
+
+  [[nodiscard]] report::RunBlas judged() const {
+    return judge_run({.evidence = evidence, .ladder = ladder, .isa = isa});
+  }
+};
+
+void load(Program& of, const std::string& path, Provider provider, bool serves = true) {
+  of.evidence.loaded.push_back({path, path == kProgram ? "" : "x.so", "", provider, serves});
+}
+
+void select(Program& of, const std::string& core) {
+  report::ChosenCore& chosen = of.evidence.chosen_cores.emplace_back();
+  chosen.provider = Provider::kOpenBlas;
+  chosen.path = kKernels;
+  chosen.version = "0.3.21";
+  chosen.core = core;
+  chosen.vector_class = vector_class_of(Provider::kOpenBlas, core);
+  chosen.threads = 2;
+  chosen.how = "gotoblas pointer";
+}
+
+void call(Program& of, const std::string& library, std::uint64_t count, double flops = 0) {
+  of.evidence.called.how = "uprobe";
+  report::CallSite site;
+  site.symbol = "sgemm_";
+  site.library = library;
+  site.caller = kTorch;
+  site.count = count;
+  if (flops > 0) site.flops = flops;
+  of.evidence.called.calls.push_back(site);
+}
+
+void execute(Program& of, const std::string& library, double fraction,
+             const std::string& width = "", bool fma = true) {
+  report::Executed& executed = of.evidence.executed;
+  executed.samples = 1000;
+  executed.frequency_hz = 997;
+  executed.by_library.push_back(
+      {library, "", static_cast<std::uint64_t>(1000 * fraction), fraction});
+  if (width.empty()) return;
+  executed.loops.push_back({.library = library,
+                            .provider = {},
+                            .symbol = {},
+                            .width = width,
+                            .fma = fma,
+                            .samples = static_cast<std::uint64_t>(1000 * fraction),
+                            .fraction = fraction,
+                            .threads = 2});
+}
+
+Program program(const std::string& core, const std::string& width) {
+  Program of;
+  load(of, kOpenBlas, Provider::kOpenBlas);
+  load(of, kKernels, Provider::kOpenBlas);
+  select(of, core);
+  call(of, kOpenBlas, 100, 2e11);
+  execute(of, kKernels, 0.9, width);
+  return of;
+}
+
+TEST(RunVerdict, IsOptimalWhereNothingIsFaster) {
+  Program of = program("SkylakeX", "512");
+  of.ladder = {rung("as found", "SkylakeX", 0.9),
+               rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.47)};
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kOptimal);
+  EXPECT_EQ(result.provider, Provider::kOpenBlas);
+  EXPECT_EQ(result.core, "SkylakeX");
+  EXPECT_EQ(result.version, "0.3.21");
+  EXPECT_EQ(result.threads, 2);
+  EXPECT_EQ(result.fix, "");
+  EXPECT_THAT(result.findings,
+              ElementsAre("100 calls of sgemm_ from libtorch_cpu, served by libopenblas SkylakeX "
+                          "kernels (512-bit FMA) on 2 threads."));
+}
+
+TEST(RunVerdict, NamesCauseFactorAndFixOfACoreTypeThatTheEnvironmentForced) {
+  Program of = program("Haswell", "256");
+  of.evidence.declared.environment = {{"OPENBLAS_CORETYPE", "Haswell"}};
+  of.ladder = {rung("auto", "Cooperlake", 0.893), rung("as found", "Haswell", 0.47)};
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kSuboptimal);
+  EXPECT_NEAR(result.factor.value_or(0), 1.9, 0.01);
+  EXPECT_EQ(result.fix, "unset OPENBLAS_CORETYPE");
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings.front(),
+            "100 calls of sgemm_ from libtorch_cpu, served by libopenblas Haswell kernels (256-bit "
+            "FMA) on 2 threads; this CPU's 512-bit kernels are 1.9 times faster; "
+            "OPENBLAS_CORETYPE=Haswell is set in the environment: unset it.");
+}
+
+// `env OPENBLAS_CORETYPE=Prescott program`: hwprof's own environment, and its ladder's, is clean.
+TEST(RunVerdict, JudgesTheCoreOfTheProgramAndNotThatOfHwprof) {
+  Program of = program("Prescott", "128");
+  of.ladder = {rung("as found", "SkylakeX", 0.9),
+               rung("OPENBLAS_CORETYPE=Prescott", "Prescott", 0.17)};
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kUnoptimised);
+  EXPECT_NEAR(result.factor.value_or(0), 5.3, 0.1);
+}
+
+TEST(RunVerdict, TakesTheFasterOfTwoCoresForFastWhateverItsWidth) {
+  Program of = program("Haswell", "256");
+  of.ladder = {rung("as found", "Haswell", 0.95),
+               rung("OPENBLAS_CORETYPE=SkylakeX", "SkylakeX", 0.94)};
+  EXPECT_EQ(of.judged().verdict, kOptimal);
+}
+
+TEST(RunVerdict, WithoutALadderTheWidthDecides) {
+  const auto verdict = [](const std::string& core, const std::string& width) {
+    return program(core, width).judged().verdict;
+  };
+  EXPECT_EQ(verdict("SkylakeX", "512"), kOptimal);
+  EXPECT_EQ(verdict("Haswell", "256"), kSuboptimal);
+  EXPECT_EQ(verdict("Sandybridge", "256"), kSuboptimal);
+  EXPECT_EQ(verdict("Prescott", "128"), kUnoptimised);
+  // No symbols, no core: what executed is all there is.
+  EXPECT_EQ(verdict("", "512"), kOptimal);
+  EXPECT_EQ(verdict("", "scalar"), kUnoptimised);
+  EXPECT_EQ(verdict("", "unclassified"), kInconclusive);
+  Program narrow_cpu = program("Haswell", "256");
+  narrow_cpu.isa = {"avx", "avx2", "fma"};
+  EXPECT_EQ(narrow_cpu.judged().verdict, kOptimal);
+  EXPECT_EQ(narrow_cpu.judged().factor, std::nullopt);
+}
+
+TEST(RunVerdict, SaysReferenceWhereOpenBlasIsOnlyMapped) {
+  Program of;
+  load(of, kReference, Provider::kReference);
+  load(of, kKernels, Provider::kOpenBlas);
+  select(of, "Haswell");
+  call(of, kReference, 100, 2e9);
+  execute(of, kReference, 0.95, "scalar", false);
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kUnoptimised);
+  EXPECT_EQ(result.provider, Provider::kReference);
+  EXPECT_EQ(result.path, kReference);
+  EXPECT_EQ(result.core, "");
+  EXPECT_THAT(result.findings, Contains(HasSubstr("libopenblasp-r0.3.21 (openblas) is loaded too, "
+                                                  "and did not do this work")));
+}
+
+// The same by either kind of evidence alone.
+TEST(RunVerdict, NeedsOnlyTheCallsOrOnlyTheSamples) {
+  Program calls;
+  load(calls, kReference, Provider::kReference);
+  load(calls, kKernels, Provider::kOpenBlas);
+  call(calls, kReference, 100);
+  EXPECT_EQ(calls.judged().provider, Provider::kReference);
+
+  Program samples;
+  load(samples, kReference, Provider::kReference);
+  load(samples, kKernels, Provider::kOpenBlas);
+  execute(samples, kReference, 0.5, "scalar", false);
+  EXPECT_EQ(samples.judged().provider, Provider::kReference);
+  EXPECT_THAT(samples.judged().findings.front(),
+              StartsWith("50 % of the time is in the reference"));
+}
+
+// FlexiBLAS and MKL hand their calls on: what executed is the backend.
+TEST(RunVerdict, TheBackendIsWhatExecuted) {
+  Program of = program("Haswell", "256");
+  load(of, "/usr/lib/libflexiblas.so.3", report::provider_named("flexiblas"));
+  of.evidence.called.calls.clear();
+  call(of, "/usr/lib/libflexiblas.so.3", 100, 2e11);
+  EXPECT_EQ(of.judged().provider, Provider::kOpenBlas);
+}
+
+TEST(RunVerdict, OneDnnIsAnotherLibrary) {
+  Program of;
+  load(of, kOpenBlas, Provider::kOpenBlas);
+  load(of, "/usr/lib/libdnnl.so.2", Provider::kOneDnn, false);
+  of.evidence.called.how = "audit";
+  execute(of, "[generated code]", 0.51, "512");
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kOtherLibrary);
+  EXPECT_EQ(result.provider, Provider::kOneDnn);
+  EXPECT_EQ(result.findings.front(),
+            "No BLAS call: 51 % of the time is oneDNN code generated at run time, 512-bit FMA.");
+}
+
+TEST(RunVerdict, SpeaksOfBothWhereAProgramUsesBoth) {
+  Program of = program("SkylakeX", "512");
+  load(of, "/usr/lib/libdnnl.so.2", Provider::kOneDnn, false);
+  of.evidence.executed.by_library.clear();
+  execute(of, "[generated code]", 0.51, "256");
+  execute(of, kKernels, 0.4, "512");
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kOptimal);
+  EXPECT_THAT(result.findings,
+              ElementsAre(StartsWith("100 calls of sgemm_ from libtorch_cpu, served by libopenblas "
+                                     "SkylakeX kernels (512-bit FMA)"),
+                          "51 % of the time made no BLAS call: it is oneDNN code generated at run "
+                          "time, 256-bit FMA."));
+}
+
+TEST(RunVerdict, AFewCallsBesideOneDnnDoNotMakeItABlasProgram) {
+  Program of = program("SkylakeX", "");
+  load(of, "/usr/lib/libdnnl.so.2", Provider::kOneDnn, false);
+  of.evidence.executed.by_library = {{"[generated code]", "", 900, 0.9}};
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kOtherLibrary);
+  EXPECT_THAT(result.findings.front(),
+              StartsWith("90 % of the time made no BLAS call: it is oneDNN"));
+}
+
+TEST(RunVerdict, CallsOfAFewFlopAreNoWork) {
+  Program of;
+  load(of, kOpenBlas, Provider::kOpenBlas, true);
+  call(of, kOpenBlas, 1, 4);
+  auto result = of.judged();
+  EXPECT_EQ(result.verdict, kNotCalled);
+  EXPECT_THAT(result.findings, Contains(::testing::HasSubstr("too little to matter")));
+  of.evidence.called.calls.front().flops = 2e6;
+  EXPECT_EQ(of.judged().provider, Provider::kOpenBlas);
+}
+
+TEST(RunVerdict, ProductsOfEigenAreThoseOfTheProgram) {
+  Program of;
+  of.evidence.called.how = "uprobe";
+  execute(of, "/home/user/solver", 0.99, "128");
+  of.evidence.executed.loops.front().provider = Provider::kEigen;
+  EXPECT_EQ(of.judged().verdict, kNotCalled);
+}
+
+TEST(RunVerdict, IsNotCalledWhereABlasIsOnlyLoaded) {
+  Program of;
+  load(of, kKernels, Provider::kOpenBlas);
+  select(of, "Haswell");
+  of.evidence.called.how = "uprobe";
+  execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);
+  // Threads that OpenBLAS starts wait actively for a while.
+  execute(of, kKernels, 0.06);
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kNotCalled);
+  EXPECT_EQ(result.provider, Provider::kNone);
+  EXPECT_THAT(result.findings.front(), StartsWith("No BLAS call: 90 % of the time is python3.11"));
+}
+
+TEST(RunVerdict, SeesAStaticLibraryByItsSamplesAlone) {
+  Program of;
+  load(of, kProgram, Provider::kOpenBlas);
+  of.evidence.called.how = "uprobe";
+  execute(of, kProgram, 0.97, "256");
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kSuboptimal);
+  EXPECT_EQ(result.provider, Provider::kOpenBlas);
+  EXPECT_EQ(result.path, kProgram);
+  EXPECT_EQ(library_to_measure(of.evidence), "") << "a program cannot be loaded";
+}
+
+TEST(RunVerdict, IsInconclusiveOnTooLittle) {
+  Program nothing;  // no calls watched, no samples
+  load(nothing, kKernels, Provider::kOpenBlas);
+  EXPECT_EQ(nothing.judged().verdict, kInconclusive);
+  EXPECT_THAT(nothing.judged().findings, IsEmpty());
+
+  Program few = program("Haswell", "256");
+  few.evidence.called = {};
+  few.evidence.executed.samples = 99;
+  EXPECT_EQ(few.judged().verdict, kInconclusive);
+  few.evidence.executed.samples = 100;
+  EXPECT_EQ(few.judged().verdict, kSuboptimal);
+
+  // Calls inside a program cannot be watched.
+  Program inside;
+  load(inside, kProgram, Provider::kOpenBlas);
+  inside.evidence.called.how = "uprobe";
+  EXPECT_EQ(inside.judged().verdict, kInconclusive);
+
+  Program lossy;
+  lossy.evidence.called.how = "uprobe";
+  lossy.evidence.called.lost = 5;
+  EXPECT_EQ(lossy.judged().verdict, kInconclusive);
+}
+
+TEST(RunVerdict, CallsSufficeWithoutSamples) {
+  Program of = program("Haswell", "256");
+  of.evidence.executed = {};
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kSuboptimal);
+  EXPECT_THAT(result.findings.front(), HasSubstr("Haswell kernels (256-bit FMA) on 2 threads"));
+}
+
+TEST(RunVerdict, MeasuresTheLibraryThatServed) {
+  EXPECT_EQ(library_to_measure(program("Haswell", "256").evidence), kOpenBlas);
+  EXPECT_EQ(library_to_measure({}), "");
+}
+
+#endif
+
+report::LibraryLoops on_two_threads(const std::string& library) {
+  report::LibraryLoops loops;
+  loops.library = library;
+  loops.threads = 2;
+  return loops;
+}
+
+TEST(AchievedRate, DividesFlopByTheTimeInsideTheCalls) {
+  const std::vector<report::LoadedLibrary> loaded = {{kKernels, "", "", Provider::kOpenBlas, true}};
+  report::Called called;
+  called.how = "uprobe";
+  report::CallSite site;
+  site.symbol = "cblas_sgemm";
+  site.flops = 2e9;
+  site.time_ns = 1e7;
+  called.calls = {site};
+  report::Executed executed;
+  executed.loops = {on_two_threads(kKernels)};
+  auto result = achieved_rate(called, executed, loaded, 200);
+  EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 200);
+  EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
+  // Double precision has half the peak.
+  called.calls[0].symbol = "scipy_dgemm_64_";
+  result = achieved_rate(called, executed, loaded, 200);
+  EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 200);
+  EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 1);
+  EXPECT_EQ(achieved_rate(called, executed, loaded, std::nullopt).peak_fraction, std::nullopt);
+}
+
+TEST(AchievedRate, WithoutTimesTheSampledCpuTimeOfTheLibraryIsTaken) {
+  report::Called called;
+  called.how = "audit";
+  report::CallSite site;
+  site.symbol = "sgemm_";
+  site.flops = 1e11;
+  called.calls = {site};
+  report::Executed executed;
+  executed.frequency_hz = 1000;
+  executed.by_library = {{kKernels, "", 2000, 0.8}, {"/usr/lib/libdnnl.so.2", "", 500, 0.2}};
+  executed.loops = {on_two_threads("/usr/lib/libdnnl.so.2"), on_two_threads(kKernels)};
+  executed.loops.front().threads = 1;
+  const std::vector<report::LoadedLibrary> loaded = {
+      {kKernels, "", "", Provider::kOpenBlas, true},
+      {"/usr/lib/libdnnl.so.2", "", "", Provider::kOneDnn, false}};
+  const auto result = achieved_rate(called, executed, loaded, 100);
+  EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 100);  // 1e11 FLOP in 2 s of CPU time on 2 threads
+  EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
+  executed.by_library.clear();
+  EXPECT_EQ(achieved_rate(called, executed, loaded, 100).gflops, std::nullopt);
+}
+
+TEST(AchievedRate, SaysWhyThereIsNone) {
+  EXPECT_THAT(achieved_rate({}, {}, {}, 100).reason, HasSubstr("not watched"));
+  report::Called called;
+  called.how = "audit";
+  EXPECT_EQ(achieved_rate(called, {}, {}, 100).reason, "no BLAS call");
+}
+
+}  // namespace
+}  // namespace hwprof::blas
