@@ -309,7 +309,8 @@ std::vector<Field> brief_evidence(const Run& run) {
   const BlasEvidence& evidence = run.blas.evidence;
   std::vector<Field> fields = {
       {"Exit", exit_text(run)}, {"Time", time_text(run)}, {"Machine", machine_text(run.machine)}};
-  if (!evidence.selected.empty()) fields.push_back({"Selected", selected_text(evidence.selected)});
+  if (!evidence.chosen_cores.empty())
+    fields.push_back({"Selected", selected_text(evidence.chosen_cores)});
   fields.push_back({"Called", called_text(evidence.called)});
   fields.push_back({"Executed", executed_text(evidence.executed)});
   fields.push_back({"Performing", rate_text(evidence.achieved_rate)});
