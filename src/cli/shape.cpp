@@ -15,8 +15,7 @@ namespace {
 
 // A BLAS with 32-bit integers takes no larger size, whatever the memory.
 constexpr std::uint64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
-// What absent sizes will be, about: 300 as in glove.6B.300d, 124 words as on rcv1.
-constexpr std::size_t kDefaultEmbedding = 300;
+// What an absent length will be, about: 124 words as on rcv1.
 constexpr std::size_t kTypicalLength = 124;
 
 constexpr std::string_view kFilterSizes = "filter_sizes";

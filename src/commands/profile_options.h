@@ -14,10 +14,12 @@
 
 namespace hwprof {
 
+inline constexpr std::size_t kDefaultEmbedding = 300;  // glove.6B.300d
+
 // Sizes that the user gave with --shape; absent ones have the course's values.
 struct ShapeOptions {
   std::vector<std::size_t> filter_sizes{2};
-  std::optional<std::size_t> d_e;  // 300, or what the embedding file has
+  std::optional<std::size_t> d_e;  // kDefaultEmbedding, or what the embedding file has
   std::size_t d_c = 128;
   std::optional<std::size_t> n;  // words of every document
   std::size_t l = 103;

@@ -23,7 +23,7 @@
 namespace hwprof {
 namespace {
 
-constexpr double kSeconds = 0.3;
+constexpr double kRegionSeconds = 0.3;
 constexpr int kMostPasses = 100;
 
 std::string shape_text(const Task& task) {
@@ -65,11 +65,11 @@ report::Region to_row(const RegionRow& row, const std::vector<EventCount>& event
   return region;
 }
 
-constexpr int kRounds = 15;
+constexpr int kOverheadRounds = 15;
 constexpr double kTurnSeconds = 0.010;
 constexpr std::size_t kModes = 4;  // none, counting, sampling, tracing
 constexpr const char* kModeNames[kModes] = {"none", "counting", "sampling", "tracing"};
-enum Mode : std::size_t { kNone, kCounting, kSampling, kTracing };
+enum WatchMode : std::size_t { kNone, kCounting, kSampling, kTracing };
 
 // Rings of samples, mapped into this process.
 std::uint64_t mapped_ring_bytes() {
@@ -148,7 +148,7 @@ Result<void> profile_regions(ProfileSession& session, const RegionPasses& work) 
     work.pass();
     ++passes;
   } while (passes < kMostPasses && !interrupted() &&
-           std::chrono::duration<double>(Clock::now() - begin).count() < kSeconds);
+           std::chrono::duration<double>(Clock::now() - begin).count() < kRegionSeconds);
   Result<report::Regions> regions =
       collect_regions(options, fmt::format("{} {}", passes, work.what));
   if (!regions) return error_of(regions);
@@ -191,7 +191,7 @@ std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
   while (seconds_of(work.plain, passes) < kTurnSeconds) passes *= 2;
 
   // Seconds of a turn; sampling begins and ends outside of them.
-  const auto turn = [&](Mode mode) -> std::optional<double> {
+  const auto turn = [&](WatchMode mode) -> std::optional<double> {
     runtime.pause_trace(mode != kTracing);
     if (mode != kSampling) return seconds_of(mode == kNone ? work.plain : work.pass, passes);
     auto sampling = observe::Sampling::open(::getpid(), false, {});
@@ -204,11 +204,11 @@ std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
     sampling->drain();
     return seconds;
   };
-  for (int round = 0; round < kRounds && !stop; ++round) {
+  for (int round = 0; round < kOverheadRounds && !stop; ++round) {
     std::optional<double> seconds[kModes];
     for (std::size_t i = 0; i < kModes; ++i) {
       // Nobody is always first, nor always behind the same one.
-      const auto mode = static_cast<Mode>((i + static_cast<std::size_t>(round)) % kModes);
+      const auto mode = static_cast<WatchMode>((i + static_cast<std::size_t>(round)) % kModes);
       seconds[mode] = turn(mode);
     }
     for (std::size_t mode = 0; mode < kModes; ++mode) {

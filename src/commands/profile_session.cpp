@@ -19,7 +19,7 @@
 namespace hwprof {
 namespace {
 
-constexpr const char* kDefaultEvents[] = {
+constexpr const char* kProfileEvents[] = {
     "cycles", "instructions", "flops", "llc-miss", "task-clock", "context-switches", "page-faults"};
 
 constexpr double kLadderSeconds = 2;
@@ -57,7 +57,7 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
   record.machine = probe_machine(session.cpus.front());
   session.events = machine.events;
   if (session.events.empty())
-    session.events.assign(std::begin(kDefaultEvents), std::end(kDefaultEvents));
+    session.events.assign(std::begin(kProfileEvents), std::end(kProfileEvents));
   if (auto done = check_event_names(record.machine, session.events); !done) return error_of(done);
   if (auto done = check_region_options(options, session.events); !done) return error_of(done);
 

@@ -20,8 +20,6 @@
 namespace hwprof {
 namespace {
 
-constexpr std::size_t kDefaultEmbedding = 300;  // glove.6B.300d
-
 struct Input {
   DocumentSet documents;
   BatchShape shape;

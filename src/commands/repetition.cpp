@@ -11,19 +11,19 @@
 
 #include "src/measure/peak.h"
 #include "src/measure/repeats.h"
-#include "src/observe/proc/tree_counting.h"
 #include "src/observe/proc/child.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/program_file.h"
+#include "src/observe/proc/tree_counting.h"
 
 namespace hwprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPeakSliceSeconds = 0.005;
-constexpr int kSignalBase = 128;   // exit code of what a signal ended
-constexpr int kNotRunnable = 126;  // as shells and env(1) have it
+constexpr double kPeakBesideSeconds = 0.005;
+constexpr int kSignalExitBase = 128;  // exit code of what a signal ended
+constexpr int kNotRunnable = 126;     // as shells and env(1) have it
 
 struct Ended {
   report::TimedRun run;
@@ -37,7 +37,7 @@ std::optional<double> peak_where_pinned(const CpuList& pin) {
   if (pin.empty()) return std::nullopt;
   const CpuList before = allowed_cpus();
   if (!pin_to({pin.front()})) return std::nullopt;
-  const double gflops = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
+  const double gflops = fma_slice_gflops(fastest_fma_kernel(), kPeakBesideSeconds);
   static_cast<void>(pin_to(before));  // where it was a moment ago
   return gflops;
 }
@@ -169,7 +169,7 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
     repeats.runs.push_back(ended->run);
   }
   if (signals.end_wanted() != 0 && record.exit == 0)
-    record.exit = kSignalBase + signals.end_wanted();
+    record.exit = kSignalExitBase + signals.end_wanted();
   if (!repeats.stopped.empty()) record.warnings.push_back({"repeat", repeats.stopped});
   summarise(repeats);
 }

@@ -78,8 +78,6 @@ std::string point_text(const SweepPlan& plan, const std::vector<std::uint64_t>& 
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string in_gib(double bytes) { return fmt::format("{:.3g} GiB", bytes / (1 << 30)); }
-
 Result<void> check_memory(const SweepPlan& plan, std::uint64_t memory_bytes) {
   double bytes = 0, largest = 0;
   std::size_t largest_at = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLeastShare = 0.01;
+constexpr double kLeastThreadShare = 0.01;
 
 // Nanoseconds on a CPU of each thread, by its id: the first number of its schedstat (Linux,
 // Documentation/scheduler/sched-stats.rst). Empty where the kernel does not keep it.
@@ -46,7 +46,7 @@ ThreadShares measure_thread_shares(const std::function<void()>& run, double seco
   for (const auto& [thread, cpu_ns] : after) {
     const auto earlier = before.find(thread);
     const double share = (cpu_ns - (earlier == before.end() ? 0 : earlier->second)) / elapsed_ns;
-    if (share >= kLeastShare) result.shares.push_back(share);
+    if (share >= kLeastThreadShare) result.shares.push_back(share);
   }
   std::sort(result.shares.begin(), result.shares.end(), std::greater<>());
   return result;

@@ -100,11 +100,11 @@ Result<std::size_t> find_dimension(std::string_view line, const LineReader& read
 }
 
 // Splits a row into word and vector.
-struct Row {
+struct VectorLine {
   std::string_view word, values;
 };
 
-Result<Row> split_row(std::string_view line, std::size_t d, const LineReader& reader) {
+Result<VectorLine> split_row(std::string_view line, std::size_t d, const LineReader& reader) {
   const std::size_t values = count_spaces(line);
   std::size_t word_end = line.find(' ');
   bool odd = values < d;
@@ -119,7 +119,7 @@ Result<Row> split_row(std::string_view line, std::size_t d, const LineReader& re
                                    values, values == 1 ? "" : "s", d),
                        "every word needs a vector of the same length: is the file complete?");
   }
-  return Row{line.substr(0, word_end), line.substr(word_end + 1)};
+  return VectorLine{line.substr(0, word_end), line.substr(word_end + 1)};
 }
 
 Result<void> parse_values(std::string_view values, float* vector, const LineReader& reader) {

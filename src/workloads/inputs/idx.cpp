@@ -16,15 +16,15 @@
 namespace hwprof {
 namespace {
 
-struct Kind {
+struct IdxKind {
   std::uint32_t magic;
   std::string_view name;
   std::size_t axes;
 };
-constexpr Kind kImages{0x00000803, "images", 3};
-constexpr Kind kLabels{0x00000801, "labels", 1};
+constexpr IdxKind kImageFile{0x00000803, "images", 3};
+constexpr IdxKind kLabelFile{0x00000801, "labels", 1};
 
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kIdxChunkBytes = std::size_t{1} << 20;
 constexpr const char* kGetAgain = "get the file again: it is damaged or was not copied whole";
 
 struct IdxData {
@@ -76,9 +76,9 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
          std::uint32_t{bytes[2]} << 8 | bytes[3];
 }
 
-Result<void> check_magic(const std::string& name, std::uint32_t magic, const Kind& kind) {
+Result<void> check_magic(const std::string& name, std::uint32_t magic, const IdxKind& kind) {
   if (magic == kind.magic) return {};
-  const Kind& other = &kind == &kImages ? kLabels : kImages;
+  const IdxKind& other = &kind == &kImageFile ? kLabelFile : kImageFile;
   return usage_error(fmt::format("{} is no IDX file of {}: its magic number is {:#010x}, not "
                                  "{:#010x}",
                                  name, kind.name, magic, kind.magic),
@@ -89,7 +89,7 @@ Result<void> check_magic(const std::string& name, std::uint32_t magic, const Kin
 
 // Bytes that the header announces: at least 1, no more than there is memory.
 Result<std::size_t> total_bytes(const std::string& name, const std::vector<std::uint32_t>& sizes,
-                                const Kind& kind) {
+                                const IdxKind& kind) {
   const auto machine_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::string shape = fmt::format("{}", fmt::join(sizes, " x "));
@@ -110,7 +110,7 @@ Result<std::size_t> total_bytes(const std::string& name, const std::vector<std::
   return static_cast<std::size_t>(total);
 }
 
-Result<IdxData> read_file(const std::string& path, const Kind& kind) {
+Result<IdxData> read_file(const std::string& path, const IdxKind& kind) {
   Result<GzipFile> file = GzipFile::open(path);
   if (!file) return error_of(file);
   const std::string& name = file->name();
@@ -136,7 +136,7 @@ Result<IdxData> read_file(const std::string& path, const Kind& kind) {
   // Piece by piece: a header that lies costs no memory.
   while (data.values.size() < *total) {
     const std::size_t begin = data.values.size();
-    data.values.resize(std::min(*total, begin + kChunkBytes));
+    data.values.resize(std::min(*total, begin + kIdxChunkBytes));
     const Result<std::size_t> part = file->read(std::span(data.values).subspan(begin));
     if (!part) return error_of(part);
     if (begin + *part < data.values.size()) {
@@ -159,9 +159,9 @@ Result<IdxData> read_file(const std::string& path, const Kind& kind) {
 }  // namespace
 
 Result<ImageSet> read_idx(const std::string& images_path, const std::string& labels_path) {
-  Result<IdxData> images = read_file(images_path, kImages);
+  Result<IdxData> images = read_file(images_path, kImageFile);
   if (!images) return error_of(images);
-  Result<IdxData> labels = read_file(labels_path, kLabels);
+  Result<IdxData> labels = read_file(labels_path, kLabelFile);
   if (!labels) return error_of(labels);
   if (images->sizes[0] != labels->sizes[0]) {
     return usage_error(

@@ -13,14 +13,14 @@ namespace hwprof {
 namespace {
 
 constexpr std::string_view kSchema = "hwprof.workload/1";
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // 64 MiB
+constexpr std::size_t kMostGraphBytes = std::size_t{64} << 20;  // 64 MiB
 
 // Lines of a layer's keys; key "" is the layer itself.
 using KeyLines = std::vector<std::pair<std::string, std::size_t>>;
 
-class Reader {
+class GraphReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit GraphReader(const std::string& file) : file_(file) {}
 
   Result<GraphFile> read(const JsonLine& root) {
     const auto* object = std::get_if<JsonObject>(&root.value);
@@ -171,9 +171,9 @@ Result<std::string> read_text(const std::string& path) {
     if (!*line) return text;
     if (reader->line_number() > 1) text.push_back('\n');
     text.append(**line);
-    if (text.size() > kMostBytes) {
+    if (text.size() > kMostGraphBytes) {
       return usage_error(
-          fmt::format("{} is longer than {} MiB: no workload", path, kMostBytes >> 20));
+          fmt::format("{} is longer than {} MiB: no workload", path, kMostGraphBytes >> 20));
     }
   }
 }
@@ -183,7 +183,7 @@ Result<std::string> read_text(const std::string& path) {
 Result<GraphFile> parse_graph(const std::string& text, const std::string& file) {
   const Result<JsonLine> root = parse_json_lines(text, file, kMaxLayers);
   if (!root) return error_of(root);
-  return Reader(file).read(*root);
+  return GraphReader(file).read(*root);
 }
 
 Result<Network> read_network(const std::string& path, std::uint64_t seed) {

@@ -65,8 +65,6 @@ double bytes_of(const OperationSpec& spec, const Sizes& sizes,
   return build.bytes;
 }
 
-std::string in_gib(double bytes) { return fmt::format("{:.3g} GiB", bytes / (1 << 30)); }
-
 }  // namespace
 
 const OperationKind* find_operation(std::string_view name) {
@@ -119,6 +117,8 @@ double bytes_needed(const OperationSpec& spec, bool own_input) {
   if (own_input) return bytes_of(spec, *sizes, {}, {});
   return bytes_of(spec, *sizes, others, {});
 }
+
+std::string in_gib(double bytes) { return fmt::format("{:.3g} GiB", bytes / (1 << 30)); }
 
 Result<void> check_memory(const std::string& what, double bytes) {
   const double machine =

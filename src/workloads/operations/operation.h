@@ -68,6 +68,7 @@ Result<Sizes> complete_sizes(const OperationSpec& spec);
 // allocated. `spec` has passed complete_sizes(). create() refuses more than the machine has.
 double bytes_needed(const OperationSpec& spec, bool own_input = true);
 Result<void> check_memory(const std::string& what, double bytes);
+std::string in_gib(double bytes);
 
 // What the variants of one layer share where all of them are there at once: weights and results by
 // name, and what is expected of the documents that are checked.
