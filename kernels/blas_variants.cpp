@@ -6,7 +6,6 @@
 #include "kernels/ops/conv1d.h"
 #include "kernels/ops/conv2d.h"
 #include "kernels/ops/linear.h"
-#include "kernels/ops/linear_backward.h"
 
 namespace hwprof {
 namespace {

@@ -1,6 +1,6 @@
 #include "kernels/complexity.h"
 
-#include "kernels/ops/conv2d_work.h"
+#include "kernels/ops/conv2d.h"
 
 namespace hwprof {
 namespace {

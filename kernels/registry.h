@@ -1,5 +1,12 @@
-// The table of variants: every implementation of every operation, one signature an operation.
-// The first of each is the naive reference.
+// kernels/: the operations that workloads are made of, each in several variants, and what judges
+// them: contracts (ops/), products by hand (product/), the other kernels by hand (simd/), BLAS
+// (blas_variants), the naive loops (reference), the check in double precision (check), the work
+// that an operation is (complexity). Nothing here counts events, measures time or prints: kernels/
+// knows of src/base only.
+//
+// This header: the table of variants, one signature an operation. The first of each is the naive
+// reference. A new variant is a function with that signature and a row in registry.cpp: what
+// profiles, sweeps, tests and lists variants reads the table.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +15,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/ops/add.h"
-#include "kernels/ops/average_pool.h"
-#include "kernels/ops/batchnorm.h"
+#include "kernels/ops/classifier.h"
 #include "kernels/ops/conv1d.h"
-#include "kernels/ops/conv1d_maxpool.h"
 #include "kernels/ops/conv2d.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/linear.h"
-#include "kernels/ops/linear_backward.h"
-#include "kernels/ops/maxpool.h"
-#include "kernels/ops/relu.h"
-#include "kernels/ops/relu_backward.h"
-#include "kernels/ops/sgd.h"
-#include "kernels/ops/softmax.h"
 
 namespace hwprof {
 

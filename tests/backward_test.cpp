@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/check/check.h"
-#include "kernels/ops/cross_entropy.h"
+#include "kernels/check.h"
+#include "kernels/ops/classifier.h"
 #include "kernels/registry.h"
 #include "tests/kernel_data.h"
 #include "tests/only_targets.h"

@@ -1,6 +1,4 @@
 // Which thread works on which documents and filters: everything once, in shares that end together.
-#include "kernels/document_split.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "kernels/ops/conv1d.h"
+#include "kernels/thread_team.h"
 #include "src/workloads/inputs/synthetic.h"
 
 namespace hwprof {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/check/check.h"
+#include "kernels/check.h"
 #include "kernels/registry.h"
 #include "kernels/simd/simd.h"
 #include "tests/conv1d_data.h"

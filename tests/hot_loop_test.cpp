@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/ops/conv1d_maxpool.h"
+#include "kernels/ops/conv1d.h"
 #include "kernels/thread_team.h"
 
 namespace hwprof {
@@ -96,9 +96,9 @@ TEST_P(HotLoop, KeepsAllSumsInRegisters) {
     GTEST_SKIP() << "needs objdump (apt install binutils)";
   }
   const Block& block = GetParam();
-  const std::string name = std::string(block.space) + "::all_rows<true, " +
+  const std::string name = std::string(block.space) + "::block<true, " +
                            std::to_string(block.rows) + "ul, " + std::to_string(block.vectors) +
-                           "ul, 1ul, hwprof::" + block.space + "::MaxSink>";
+                           "ul, 1ul>";
   std::size_t found = 0;
   for (const std::vector<Instruction>& function : disassemble(name)) {
     for (const Loop& loop : innermost_loops(function)) {

@@ -13,10 +13,11 @@
 // (kernels/complexity.h): a variant may skip them or multiply zeros.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/blas_library.h"
-#include "kernels/ops/batchnorm.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/thread_team.h"
 
 namespace hwprof {
@@ -79,5 +80,27 @@ void conv2d_bn_relu_fused(const Conv2dBnReluCall& call);
 
 std::size_t conv2d_bn_relu_packed_floats(const Conv2dShape& shape);
 void conv2d_bn_relu_pack(const Conv2dShape& shape, const Conv2dWeights& weights, float* packed);
+
+// Neighbouring outputs of one axis whose taps first_tap .. first_tap + taps lie in the image.
+struct TapSpan {
+  std::size_t count, first_tap, taps;
+};
+
+// The span that begins with output `first` and ends before `end`; the axis has `extent` inputs.
+inline TapSpan span_at(std::size_t first, std::size_t end, std::size_t extent,
+                       const Conv2dShape& shape) {
+  const auto taps_of = [&](std::size_t output) {
+    const std::size_t at = output * shape.stride, padding = shape.padding();
+    const std::size_t low = padding - std::min(padding, at);
+    return TapSpan{1, low, std::min(shape.kernel, extent + padding - at) - low};
+  };
+  TapSpan span = taps_of(first);
+  for (std::size_t next = first + 1; next < end; ++next) {
+    const TapSpan taps = taps_of(next);
+    if (taps.first_tap != span.first_tap || taps.taps != span.taps) break;
+    ++span.count;
+  }
+  return span;
+}
 
 }  // namespace hwprof

@@ -1,6 +1,6 @@
-// What the hand-written products share, once for each instruction set: rows of x times panels of
-// weights that are packed once. Convolution, linear layer and 2-d convolution differ in where the
-// rows start and in what becomes of the sums (a sink); the register block is this one.
+// The register block of the hand-written products, once for each instruction set: rows of x times
+// panels of weights that are packed once. Convolution, linear layer and 2-d convolution differ in
+// where the rows start and in what becomes of the sums (product-inl.h); the block is this one.
 //
 // A block is kRows rows x 2 vectors of columns: each vector of weights is used for every row, each
 // float of x for both vectors, and all sums stay in registers:
@@ -215,54 +215,6 @@ HWY_INLINE void accumulate(const Rows& rows, const float* HWY_RESTRICT x,
       }
       step<kBlock, kVectors, kPanels>(row, row_stride, weights, panels.stride, sum);
     }
-  }
-}
-
-// Rows first .. first + kBlock of the product, times kPanels panels of kVectors, given to the
-// sink: sink.take(tag, first row, column, sums).
-template <bool kPrefetch, std::size_t kBlock, std::size_t kVectors, std::size_t kPanels, class Sink>
-HWY_INLINE void block(const Rows& rows, std::size_t first, const Panels& panels, const float* ahead,
-                      std::size_t ahead_bytes, Sink& sink) {
-  const Tag tag;
-  Vec sum[kBlock][kPanels * kVectors];
-  HWPROF_UNROLL
-  for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
-    const Vec start = hn::LoadU(tag, panels.bias + v * kLanes);
-    HWPROF_UNROLL
-    for (std::size_t r = 0; r < kBlock; ++r) sum[r][v] = start;
-  }
-  for (std::size_t s = 0; s < rows.segments; ++s) {
-    accumulate<kPrefetch, kBlock, kVectors, kPanels>(
-        rows, rows.x + first * rows.row_stride + s * rows.x_step,
-        panels.weights + (rows.first_weight + s * rows.weight_step) * kVectors * kLanes, panels,
-        ahead, ahead_bytes, sum);
-  }
-  sink.take(tag, first, 0, sum);
-}
-
-// The block of `count` <= kBlock rows, known only at run time.
-template <bool kPrefetch, std::size_t kBlock, std::size_t kVectors, std::size_t kPanels,
-          class... Args>
-HWY_INLINE void block_of(std::size_t count, Args&&... args) {
-  if constexpr (kBlock > 0) {
-    if (count == kBlock) {
-      block<kPrefetch, kBlock, kVectors, kPanels>(args...);
-    } else {
-      block_of<kPrefetch, kBlock - 1, kVectors, kPanels>(count, args...);
-    }
-  }
-}
-
-// All rows, in equal blocks of at most kMaxRows.
-template <bool kPrefetch, std::size_t kMaxRows, std::size_t kVectors, std::size_t kPanels,
-          class Sink>
-HWY_NOINLINE void all_rows(std::size_t count, const Rows& rows, const Panels& panels, Sink& sink) {
-  const std::size_t blocks = (count + kMaxRows - 1) / kMaxRows;
-  const std::size_t share = panels.ahead_floats / blocks;
-  for (std::size_t q = 0; q < blocks; ++q) {
-    const auto [first, end] = share_of(count, q, blocks);
-    block_of<kPrefetch, kMaxRows, kVectors, kPanels>(
-        end - first, rows, first, panels, panels.ahead + q * share, share * sizeof(float), sink);
   }
 }
 

@@ -1,6 +1,10 @@
-// A whole product over the panels of kernels/panel-inl.h: which block serves which columns, and
-// what becomes of the sums. Two sinks: store (with ReLU and a second summand), and the largest of
-// all rows.
+// A whole product over the panels of kernels/product/panel-inl.h: which block serves which columns,
+// and what becomes of the sums.
+//
+// Every block is compiled once a target, as a function of its own: what differs between the
+// operations (where the sums go, whether rows and weights are prefetched) is decided once a block,
+// at run time, outside of its loop. Compiled into each operation with a sink as its template
+// argument the blocks took a quarter of the time of a whole build.
 #if defined(HWPROF_KERNELS_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HWPROF_KERNELS_PRODUCT_INL_H_
 #undef HWPROF_KERNELS_PRODUCT_INL_H_
@@ -12,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "kernels/product/panel-inl.h"
 
@@ -22,104 +27,84 @@ namespace HWY_NAMESPACE {
 constexpr std::size_t kMaxPanels = 4;  // side by side, where rows are few
 constexpr std::size_t kMaxColumns = kMaxPanels * kPanelColumns;
 
-// out[row][column] = max(sum + addend[row][column], floor); floor 0 is ReLU, -infinity nothing.
-class StoreSink {
- public:
-  // Rows of out, and of addend unless that is null, are `stride` floats apart.
-  StoreSink(float* out, const float* addend, std::size_t stride, bool relu)
-      : out_(out),
-        addend_(addend),
-        stride_(stride),
-        floor_(relu ? 0.0f : -std::numeric_limits<float>::infinity()) {}
-
-  void begin(std::size_t column, std::size_t columns) {
-    column_ = column;
-    columns_ = columns;
-  }
-
-  template <class D, std::size_t kBlock, std::size_t kVectors>
-  HWY_INLINE void take(D d, std::size_t row, std::size_t column,
-                       hn::Vec<D> (&sum)[kBlock][kVectors]) {
-    constexpr std::size_t kWidth = hn::MaxLanes(D());
-    const auto floor = hn::Set(d, floor_);
-    HWPROF_UNROLL
-    for (std::size_t r = 0; r < kBlock; ++r) {
-      HWPROF_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const std::size_t from = column + v * kWidth;
-        if (from >= columns_) continue;
-        const std::size_t at = (row + r) * stride_ + column_ + from;
-        const std::size_t count = HWY_MIN(kWidth, columns_ - from);
-        HWY_ALIGN float part[kWidth];
-        auto value = sum[r][v];
-        if (addend_ != nullptr) {
-          if (HWY_LIKELY(count == kWidth)) {
-            value = hn::Add(value, hn::LoadU(d, addend_ + at));
-          } else {
-            for (std::size_t i = 0; i < kWidth; ++i) part[i] = i < count ? addend_[at + i] : 0;
-            value = hn::Add(value, hn::Load(d, part));
-          }
-        }
-        // Not Max: that would lose a NaN on x86.
-        value = hn::IfThenElse(hn::Lt(value, floor), floor, value);
-        if (HWY_LIKELY(count == kWidth)) {
-          hn::StoreU(value, d, out_ + at);
-        } else {
-          hn::Store(value, d, part);
-          for (std::size_t i = 0; i < count; ++i) out_[at + i] = part[i];
-        }
-      }
-    }
-  }
-
-  void end() {}
-
- private:
-  float* out_;
-  const float* addend_;
-  std::size_t stride_;
-  float floor_;
-  std::size_t column_ = 0, columns_ = 0;
-};
-
-// out[column] = max(0, largest sum of all rows), NaN when any of them is NaN.
+// What becomes of the sums, one of two:
+//
+//   stored:  out[row][column] = max(sum + addend[row][column], floor); floor 0 is ReLU, -infinity
+//            nothing
+//   largest: out[column] = max(0, largest sum of all rows), NaN when any of them is NaN
 //
 // Max of floats drops a NaN on x86, and a test for it costs two more operations a sum. Two maxima
 // of integers need none: as signed integers floats are ordered like numbers from +0 on, negative
 // ones stay below 0 (so ReLU is the start value), and a positive NaN is above infinity; as
 // unsigned integers a negative NaN, which is what x86 makes of inf - inf, is above everything.
-class MaxSink {
+class Sink {
  public:
-  explicit MaxSink(float* out) : out_(out) {}
+  // Rows of out, and of addend unless that is null, are `stride` floats apart.
+  static Sink stored(float* out, const float* addend, std::size_t stride, bool relu) {
+    return {out, addend, stride, relu ? 0.0f : -std::numeric_limits<float>::infinity(), false};
+  }
+  static Sink largest(float* out) { return {out, nullptr, 0, 0.0f, true}; }
 
+  // The next columns of the product; the blocks count theirs from the first of these.
   void begin(std::size_t column, std::size_t columns) {
     column_ = column;
     columns_ = columns;
+    if (!takes_largest_) return;
     std::memset(largest_, 0, sizeof largest_);
     std::memset(topmost_, 0, sizeof topmost_);
   }
 
+  // The sums of a block. Whole vectors that are stored go straight from their registers; anything
+  // else goes over the stack to a loop, so that only this is unrolled in every block.
   template <class D, std::size_t kBlock, std::size_t kVectors>
-  HWY_INLINE void take(D /*d*/, std::size_t /*row*/, std::size_t column,
+  HWY_INLINE void take(D d, std::size_t row, std::size_t column,
                        hn::Vec<D> (&sum)[kBlock][kVectors]) {
-    const hn::RebindToSigned<D> as_signed;
-    const hn::RebindToUnsigned<D> as_unsigned;
-    HWPROF_UNROLL
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      const std::size_t at = column + v * hn::MaxLanes(D());
-      auto largest = hn::Load(as_signed, largest_ + at);
-      auto topmost = hn::Load(as_unsigned, topmost_ + at);
+    constexpr std::size_t kLanesOfD = hn::MaxLanes(D()), kWidth = kVectors * kLanesOfD;
+    const bool whole = column + kWidth <= columns_;
+    if (kLanesOfD < kLanes && !whole && !takes_largest_) {
+      // Of dot products: a call for so few floats would cost 5 % of a linear layer of 2 outputs.
+      HWPROF_UNROLL
+      for (std::size_t r = 0; r < kBlock; ++r) store_vector(d, row + r, column, sum[r][0]);
+      return;
+    }
+    if (HWY_UNLIKELY(takes_largest_ || !whole)) {
+      HWY_ALIGN float sums[kBlock * kWidth];
       HWPROF_UNROLL
       for (std::size_t r = 0; r < kBlock; ++r) {
-        largest = hn::Max(largest, hn::BitCast(as_signed, sum[r][v]));
-        topmost = hn::Max(topmost, hn::BitCast(as_unsigned, sum[r][v]));
+        HWPROF_UNROLL
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          hn::Store(sum[r][v], d, sums + r * kWidth + v * kLanesOfD);
+        }
       }
-      hn::Store(largest, as_signed, largest_ + at);
-      hn::Store(topmost, as_unsigned, topmost_ + at);
+      takes_largest_ ? fold(d, column, sums, kBlock, kWidth)
+                     : store_some(d, row, column, sums, kBlock, kWidth);
+      return;
+    }
+    const std::size_t at = row * stride_ + column_ + column;
+    if (addend_ != nullptr) {
+      HWPROF_UNROLL
+      for (std::size_t r = 0; r < kBlock; ++r) {
+        HWPROF_UNROLL
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          const float* addend = addend_ + at + r * stride_ + v * kLanesOfD;
+          sum[r][v] = hn::Add(sum[r][v], hn::LoadU(d, addend));
+        }
+      }
+    }
+    const auto floor = hn::Set(d, floor_);
+    HWPROF_UNROLL
+    for (std::size_t r = 0; r < kBlock; ++r) {
+      HWPROF_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        // Not Max: that would lose a NaN on x86.
+        hn::StoreU(hn::IfThenElse(hn::Lt(sum[r][v], floor), floor, sum[r][v]), d,
+                   out_ + at + r * stride_ + v * kLanesOfD);
+      }
     }
   }
 
   void end() {
+    if (!takes_largest_) return;
     constexpr std::uint32_t kMinusInfinity = 0xff800000U;
     for (std::size_t j = 0; j < columns_; ++j) {
       const void* bits = topmost_[j] > kMinusInfinity ? static_cast<const void*>(&topmost_[j])
@@ -129,11 +114,126 @@ class MaxSink {
   }
 
  private:
-  HWY_ALIGN std::int32_t largest_[kMaxColumns];
+  Sink(float* out, const float* addend, std::size_t stride, float floor, bool takes_largest)
+      : out_(out), addend_(addend), stride_(stride), floor_(floor), takes_largest_(takes_largest) {}
+
+  // The lanes of one vector that are columns.
+  template <class D>
+  HWY_INLINE void store_vector(D d, std::size_t row, std::size_t column, hn::Vec<D> value) const {
+    constexpr std::size_t kWidth = hn::MaxLanes(D());
+    const std::size_t at = row * stride_ + column_ + column;
+    const std::size_t count = HWY_MIN(kWidth, columns_ - column);
+    HWY_ALIGN float part[kWidth];
+    if (addend_ != nullptr) {
+      for (std::size_t i = 0; i < kWidth; ++i) part[i] = i < count ? addend_[at + i] : 0;
+      value = hn::Add(value, hn::Load(d, part));
+    }
+    const auto floor = hn::Set(d, floor_);
+    value = hn::IfThenElse(hn::Lt(value, floor), floor, value);  // not Max, as above
+    if (count == kWidth) return hn::StoreU(value, d, out_ + at);
+    hn::Store(value, d, part);
+    for (std::size_t i = 0; i < count; ++i) out_[at + i] = part[i];
+  }
+
+  // sums: [rows][width], a whole number of vectors, in part beyond the columns.
+  template <class D>
+  HWY_NOINLINE void store_some(D d, std::size_t row, std::size_t column, const float* sums,
+                               std::size_t rows, std::size_t width) const {
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t v = 0; v < width && column + v < columns_; v += hn::MaxLanes(D())) {
+        store_vector(d, row + r, column + v, hn::Load(d, sums + r * width + v));
+      }
+    }
+  }
+
+  // The same, kept in the maxima.
+  template <class D>
+  HWY_NOINLINE void fold(D d, std::size_t column, const float* sums, std::size_t rows,
+                         std::size_t width) {
+    const hn::RebindToSigned<D> as_signed;
+    const hn::RebindToUnsigned<D> as_unsigned;
+    for (std::size_t v = 0; v < width; v += hn::MaxLanes(d)) {
+      auto largest = hn::Load(as_signed, largest_ + column + v);
+      auto topmost = hn::Load(as_unsigned, topmost_ + column + v);
+      for (std::size_t r = 0; r < rows; ++r) {
+        const auto sum = hn::Load(d, sums + r * width + v);
+        largest = hn::Max(largest, hn::BitCast(as_signed, sum));
+        topmost = hn::Max(topmost, hn::BitCast(as_unsigned, sum));
+      }
+      hn::Store(largest, as_signed, largest_ + column + v);
+      hn::Store(topmost, as_unsigned, topmost_ + column + v);
+    }
+  }
+
+  HWY_ALIGN std::int32_t largest_[kMaxColumns];  // only where the largest is taken
   HWY_ALIGN std::uint32_t topmost_[kMaxColumns];
   float* out_;
+  const float* addend_;
+  std::size_t stride_;
+  float floor_;
+  bool takes_largest_;
   std::size_t column_ = 0, columns_ = 0;
 };
+
+// Rows first .. first + kBlock of the product, times kPanels panels of kVectors, given to the sink.
+template <bool kPrefetch, std::size_t kBlock, std::size_t kVectors, std::size_t kPanels>
+HWY_NOINLINE void block(const Rows& rows, std::size_t first, const Panels& panels,
+                        const float* ahead, std::size_t ahead_bytes, Sink& sink) {
+  const Tag tag;
+  Vec sum[kBlock][kPanels * kVectors];
+  HWPROF_UNROLL
+  for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
+    const Vec start = hn::LoadU(tag, panels.bias + v * kLanes);
+    HWPROF_UNROLL
+    for (std::size_t r = 0; r < kBlock; ++r) sum[r][v] = start;
+  }
+  for (std::size_t s = 0; s < rows.segments; ++s) {
+    accumulate<kPrefetch, kBlock, kVectors, kPanels>(
+        rows, rows.x + first * rows.row_stride + s * rows.x_step,
+        panels.weights + (rows.first_weight + s * rows.weight_step) * kVectors * kLanes, panels,
+        ahead, ahead_bytes, sum);
+  }
+  sink.take(tag, first, 0, sum);
+}
+
+// The blocks of 1 .. `most` rows.
+struct Blocks {
+  using Block = void (*)(const Rows&, std::size_t, const Panels&, const float*, std::size_t, Sink&);
+  std::size_t most;
+  const Block* of;  // of[rows - 1]
+};
+
+// Where all rows fit a small block nothing streams, and a block of few sums never prefetches.
+constexpr bool prefetches(std::size_t rows, std::size_t vectors, std::size_t most) {
+  return rows > most / 2 && rows * vectors >= kChains;
+}
+
+template <bool kPrefetch, std::size_t kVectors, std::size_t kPanels, class RowsBut1>
+struct BlockTable;
+template <bool kPrefetch, std::size_t kVectors, std::size_t kPanels, std::size_t... kRowsBut1>
+struct BlockTable<kPrefetch, kVectors, kPanels, std::index_sequence<kRowsBut1...>> {
+  static constexpr std::size_t kMost = sizeof...(kRowsBut1);
+  static constexpr Blocks::Block kOf[] = {
+      block < kPrefetch && prefetches(kRowsBut1 + 1, kVectors, kMost), kRowsBut1 + 1, kVectors,
+      kPanels > ...};
+};
+template <bool kPrefetch, std::size_t kMost, std::size_t kVectors, std::size_t kPanels>
+HWY_INLINE Blocks blocks() {
+  using Table = BlockTable<kPrefetch, kVectors, kPanels, std::make_index_sequence<kMost>>;
+  return {kMost, Table::kOf};
+}
+
+// All rows, in equal blocks.
+HWY_INLINE void all_rows(const Blocks& blocks, std::size_t count, const Rows& rows,
+                         const Panels& panels, Sink& sink) {
+  const std::size_t parts = (count + blocks.most - 1) / blocks.most;
+  const std::size_t share = panels.ahead_floats / parts;
+  for (std::size_t q = 0; q < parts; ++q) {
+    const auto [first, end] = share_of(count, q, parts);
+    blocks.of[end - first - 1](rows, first, panels, panels.ahead + q * share, share * sizeof(float),
+                               sink);
+  }
+}
 
 #if HWPROF_HAS_DOTS
 // The sum of the 128-bit blocks of v.
@@ -164,7 +264,7 @@ HWY_INLINE hn::Vec<DotTag> sums_of_lanes(const Vec (&sum)[kDotColumns]) {
 
 // Four columns as dot products of kBlock rows. The last step overlaps the one before, with those
 // lanes of x cleared that have been taken (their weights are zero, but infinity x 0 is NaN).
-template <std::size_t kBlock, class Sink>
+template <std::size_t kBlock>
 HWY_INLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_RESTRICT weights,
                           const float* bias, std::size_t column, Sink& sink) {
   const Tag tag;
@@ -218,8 +318,7 @@ HWY_INLINE void dot_block_of(std::size_t count, Args&&... args) {
   }
 }
 
-template <class Sink>
-HWY_NOINLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layout,
+HWY_INLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layout,
                            const float* weights, const float* bias, Sink& sink) {
   const std::size_t blocks = (count + kDotRows - 1) / kDotRows;
   for (std::size_t q = 0; q < blocks; ++q) {
@@ -233,30 +332,36 @@ HWY_NOINLINE void all_dots(std::size_t count, const Rows& rows, const Layout& la
 }
 #endif  // HWPROF_HAS_DOTS
 
-// `count` rows times `panels_taken` full panels side by side: more than two for one row only.
-template <bool kPrefetch, class Sink>
-HWY_INLINE void full_panels(std::size_t count, const Rows& rows, std::size_t panels_taken,
-                            const Panels& panels, Sink& sink) {
-  switch (panels_taken) {
+// How many panels of a product of `count` rows are taken at once: one row and one panel would be
+// two chains of sums, where the latency of FMA wants eight.
+HWY_INLINE std::size_t panels_at_once(std::size_t count) {
+  return count == 1 ? kMaxPanels : count <= kPairRows ? 2 : 1;
+}
+
+HWY_INLINE Blocks full_blocks(std::size_t panels, bool prefetch) {
+  switch (panels) {
     case 4:
-      return all_rows<false, 1, kPanelVectors, 4>(count, rows, panels, sink);
+      return blocks<false, 1, kPanelVectors, 4>();
     case 3:
-      return all_rows<false, 1, kPanelVectors, 3>(count, rows, panels, sink);
+      return blocks<false, 1, kPanelVectors, 3>();
     case 2:
-      return all_rows<false, kPairRows, kPanelVectors, 2>(count, rows, panels, sink);
+      return blocks<false, kPairRows, kPanelVectors, 2>();
     default:
-      return all_rows<kPrefetch, kRows[kPanelVectors], kPanelVectors, 1>(count, rows, panels, sink);
+      return prefetch ? blocks<true, kRows[kPanelVectors], kPanelVectors, 1>()
+                      : blocks<false, kRows[kPanelVectors], kPanelVectors, 1>();
   }
 }
 
+HWY_INLINE Blocks rest_blocks(std::size_t vectors, bool prefetch) {
+  if (vectors == kPanelVectors) return full_blocks(1, prefetch);
+  return prefetch ? blocks<true, kRows[1], 1, 1>() : blocks<false, kRows[1], 1, 1>();
+}
+
 // Parts first_part .. last_part of the product of `count` rows with the packed weights, each
-// announced to the sink. kPrefetch: rows and weights stream from beyond the L2 cache. Few rows take
-// several panels at once: one row and one panel would be two chains of sums, where the latency of
-// FMA wants eight.
-template <bool kPrefetch, class Sink>
-HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layout,
-                         const float* packed, const float* bias, std::size_t first_part,
-                         std::size_t last_part, Sink& sink) {
+// announced to the sink. `prefetch`: rows and weights stream from beyond the L2 cache.
+HWY_NOINLINE void multiply(bool prefetch, std::size_t count, const Rows& rows, const Layout& layout,
+                           const float* packed, const float* bias, std::size_t first_part,
+                           std::size_t last_part, Sink& sink) {
   const std::size_t panel_floats = kPanelColumns * layout.depth;
   // The bias of columns that do not fill their vectors.
   HWY_ALIGN float padded[kPanelColumns];
@@ -266,8 +371,7 @@ HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layo
   for (std::size_t part = first_part; part < last_part;) {
     if (part < layout.full) {
       const std::size_t left = HWY_MIN(last_part, layout.full) - part;
-      const std::size_t wide = count == 1 ? kMaxPanels : count <= kPairRows ? 2 : 1;
-      const std::size_t taken = HWY_MIN(left, wide);
+      const std::size_t taken = HWY_MIN(left, panels_at_once(count));
       const float* weights = packed + part * panel_floats;
       // After the last panel comes the first one again, for the next document.
       const bool last = part + taken == last_part;
@@ -278,7 +382,7 @@ HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layo
           .ahead = last ? packed + first_part * panel_floats : weights + panel_floats,
           .ahead_floats = panel_floats};
       sink.begin(part * kPanelColumns, taken * kPanelColumns);
-      full_panels<kPrefetch>(count, rows, taken, panels, sink);
+      all_rows(full_blocks(taken, prefetch), count, rows, panels, sink);
       part += taken;
     } else if (part == layout.full && layout.rest_vectors != 0) {
       const Panels panels{
@@ -286,11 +390,7 @@ HWY_INLINE void multiply(std::size_t count, const Rows& rows, const Layout& layo
       const std::size_t columns = layout.dot_column() - layout.rest_column();
       pad(layout.rest_column(), columns);
       sink.begin(layout.rest_column(), columns);
-      if (layout.rest_vectors == 1) {
-        all_rows<kPrefetch, kRows[1], 1, 1>(count, rows, panels, sink);
-      } else {
-        all_rows<kPrefetch, kRows[2], 2, 1>(count, rows, panels, sink);
-      }
+      all_rows(rest_blocks(layout.rest_vectors, prefetch), count, rows, panels, sink);
       ++part;
     } else {
 #if HWPROF_HAS_DOTS

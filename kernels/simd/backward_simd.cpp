@@ -1,7 +1,7 @@
 // What training adds to the forward pass, by hand: both gradients of the linear layer are products
 // out[r, c] = sum_k a[r, k] b[k, c] whose b has its columns side by side as it is, so that nothing
 // is packed: weights and activations change every step. The register block is that of
-// kernels/panel-inl.h, with vectors of b in the place of the panel.
+// kernels/product/panel-inl.h, with vectors of b in the place of the panel.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/backward_simd.cpp"
 #include "kernels/simd/simd_targets.h"
@@ -11,11 +11,10 @@
 
 #include <cstddef>
 
-#include "kernels/ops/linear_backward.h"
-#include "kernels/ops/relu_backward.h"
-#include "kernels/ops/sgd.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/linear.h"
 #include "kernels/product/panel-inl.h"
-#include "kernels/split.h"
+#include "kernels/thread_team.h"
 
 #ifndef HWPROF_KERNELS_BACKWARD_SIMD_ONCE
 #define HWPROF_KERNELS_BACKWARD_SIMD_ONCE

@@ -1,6 +1,6 @@
-// The layers around ResNet20's convolutions by hand: batch normalisation, ReLU, add, average pool
-// and softmax. All are bound by memory or by the length of the row, not by arithmetic: what they
-// show is what fusing them into the convolution saves.
+// The layers around the products by hand: batch normalisation, ReLU, add, average pool, softmax,
+// and max pooling over time for the unfused path. All are bound by memory or by the length of the
+// row, not by arithmetic: what they show is what fusing them into the convolution saves.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/layers_simd.cpp"
 #include "kernels/simd/simd_targets.h"
@@ -14,12 +14,10 @@
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"  // in quotes: must come after foreach_target.h
-#include "kernels/ops/add.h"
-#include "kernels/ops/average_pool.h"
-#include "kernels/ops/batchnorm.h"
-#include "kernels/ops/relu.h"
-#include "kernels/ops/softmax.h"
-#include "kernels/split.h"
+#include "kernels/ops/classifier.h"
+#include "kernels/ops/conv1d.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/thread_team.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hwprof {
@@ -154,6 +152,55 @@ void softmax_share(const SoftmaxCall& call, std::size_t first, std::size_t last)
   }
 }
 
+// kVectors vectors of columns from h on: the largest of each over all rows. Several chains hide the
+// latency of max, and each row is read in whole cache lines.
+template <std::size_t kVectors>
+HWY_INLINE void max_columns(const float* HWY_RESTRICT h, std::size_t rows, std::size_t d_c,
+                            float* HWY_RESTRICT g) {
+  const Tag tag;
+  const std::size_t lanes = hn::Lanes(tag);
+  Vec best[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) best[v] = hn::LoadU(tag, h + v * lanes);
+  for (std::size_t p = 1; p < rows; ++p) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const Vec value = hn::LoadU(tag, h + p * d_c + v * lanes);
+      best[v] = hn::IfThenElse(hn::Or(hn::Gt(value, best[v]), hn::IsNaN(value)), value, best[v]);
+    }
+  }
+  for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(best[v], tag, g + v * lanes);
+}
+
+// All columns from `j` on, kVectors at a time. The last step goes back over columns that have
+// their result: one by one they took ten times as long (d_c = 111 against 64). Returns the first
+// column that it left, for want of kVectors.
+template <std::size_t kVectors>
+HWY_INLINE std::size_t max_from(std::size_t j, const float* h, std::size_t rows, std::size_t d_c,
+                                float* g) {
+  const std::size_t width = kVectors * hn::Lanes(Tag());
+  if (d_c < width) return j;
+  for (; j < d_c; j += width) {
+    const std::size_t at = HWY_MIN(j, d_c - width);
+    max_columns<kVectors>(h + at, rows, d_c, g + at);
+  }
+  return d_c;
+}
+
+// g[0 .. d_c) = max over rows of h: [rows, d_c].
+void max_rows(const float* HWY_RESTRICT h, std::size_t rows, std::size_t d_c,
+              float* HWY_RESTRICT g) {
+  std::size_t j = max_from<4>(0, h, rows, d_c, g);
+  j = max_from<2>(j, h, rows, d_c, g);
+  j = max_from<1>(j, h, rows, d_c, g);
+  for (; j < d_c; ++j) {
+    float best = h[j];
+    for (std::size_t p = 1; p < rows; ++p) {
+      const float value = h[p * d_c + j];
+      if (value > best || value != value) best = value;
+    }
+    g[j] = best;
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace hwprof
 HWY_AFTER_NAMESPACE();
@@ -168,6 +215,7 @@ HWY_EXPORT(add_share);
 HWY_EXPORT(batchnorm_share);
 HWY_EXPORT(average_pool_share);
 HWY_EXPORT(softmax_share);
+HWY_EXPORT(max_rows);
 
 }  // namespace
 
@@ -199,6 +247,14 @@ void average_pool_simd(const AveragePoolCall& call) {
 void softmax_simd(const SoftmaxCall& call) {
   split(call.team, call.rows, [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(softmax_share)(call, first, last);
+  });
+}
+
+void maxpool_simd(const MaxpoolCall& call) {
+  for_each_document(call, [&](std::size_t b) {
+    HWY_DYNAMIC_DISPATCH(max_rows)
+    (call.h + call.start[b] * call.d_c, call.start[b + 1] - call.start[b], call.d_c,
+     call.output(b));
   });
 }
 

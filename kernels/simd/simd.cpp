@@ -1,23 +1,8 @@
 #include "kernels/simd/simd.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/simd.cpp"
 #include "kernels/simd/simd_targets.h"
-// Includes this file again, once a target.
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace hwprof {
-namespace HWY_NAMESPACE {
-
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
-
-}  // namespace HWY_NAMESPACE
-}  // namespace hwprof
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
+// After simd_targets.h, which says what is compiled.
+#include <hwy/targets.h>
 
 #include <array>
 
@@ -41,14 +26,6 @@ constexpr std::array kIsas = {
 #endif
 };
 
-}  // namespace
-
-HWY_EXPORT(target_name);
-
-std::string simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
-
-namespace {
-
 // What the CPU has, whatever cap was set before.
 std::int64_t cpu_targets() {
   hwy::SetSupportedTargetsForTest(0);
@@ -71,6 +48,12 @@ Result<std::int64_t> target_of(std::string_view isa) {
 
 }  // namespace
 
+// Dispatch takes the lowest bit of those that are both compiled and allowed, else the baseline.
+std::string simd_target() {
+  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return hwy::TargetName(targets != 0 ? targets & -targets : HWY_STATIC_TARGET);
+}
+
 Result<void> check_simd_cap(std::string_view isa) {
   const Result<std::int64_t> target = target_of(isa);
   if (!target) return error_of(target);
@@ -87,4 +70,3 @@ Result<void> cap_simd(std::string_view isa) {
 }
 
 }  // namespace hwprof
-#endif  // HWY_ONCE

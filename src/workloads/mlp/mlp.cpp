@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "counters/regions/region.h"
-#include "kernels/check/check.h"
-#include "kernels/ops/cross_entropy.h"
+#include "kernels/check.h"
+#include "kernels/ops/classifier.h"
 #include "kernels/registry.h"
 #include "kernels/tensor.h"
 #include "src/workloads/inputs/random.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "kernels/blas_library.h"
-#include "kernels/check/check.h"
+#include "kernels/check.h"
 #include "kernels/tensor.h"
 #include "kernels/thread_team.h"
 #include "src/base/result.h"

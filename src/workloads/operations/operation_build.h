@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kernels/blas_library.h"
-#include "kernels/check/check.h"
+#include "kernels/check.h"
 #include "kernels/registry.h"
 #include "kernels/tensor.h"
 #include "kernels/thread_team.h"

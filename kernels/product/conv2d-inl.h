@@ -9,19 +9,37 @@
 // one vector of filters needs a broadcast for each FMA and the load ports are the limit; 32 -> 32
 // reach 0.92; 64 -> 64 reach 0.90. Prefetching as conv1d does cost 7 % at 16 channels.
 // One sum a filter in the corners cost 2 % at 64 channels, hence the odd steps' sums in
-// kernels/panel-inl.h.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/conv2d_simd.cpp"
-#include "kernels/simd/simd_targets.h"
-// Includes this file again, once a target.
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+// kernels/product/panel-inl.h.
+#if defined(HWPROF_KERNELS_CONV2D_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HWPROF_KERNELS_CONV2D_INL_H_
+#undef HWPROF_KERNELS_CONV2D_INL_H_
+#else
+#define HWPROF_KERNELS_CONV2D_INL_H_
+#endif
 
 #include <algorithm>
+#include <cstddef>
 
 #include "kernels/ops/conv2d.h"
-#include "kernels/ops/conv2d_work.h"
 #include "kernels/product/product-inl.h"
+
+#ifndef HWPROF_KERNELS_CONV2D_WORK
+#define HWPROF_KERNELS_CONV2D_WORK
+namespace hwprof {
+
+// Either call of kernels/ops/conv2d.h.
+struct Conv2dWork {
+  Conv2dShape shape;
+  std::size_t images;
+  const float* x;
+  const float* packed;  // panels, then the bias
+  const float* addend;  // may be null
+  bool relu;
+  float* y;
+};
+
+}  // namespace hwprof
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace hwprof {
@@ -55,10 +73,10 @@ HWY_INLINE void convolve_image(const Conv2dWork& work, const float* x, const flo
                         .first_weight = (down.first_tap * shape.kernel + across.first_tap) * c_in,
                         .weight_step = shape.kernel * c_in};
         const std::size_t stride = horizontal ? c_out : y_line;
-        StoreSink sink(y + out_first, addend == nullptr ? nullptr : addend + out_first, stride,
-                       work.relu);
-        multiply<false>(count, rows, layout, work.packed, work.packed + layout.floats(), 0,
-                        layout.parts(), sink);
+        Sink sink = Sink::stored(y + out_first, addend == nullptr ? nullptr : addend + out_first,
+                                 stride, work.relu);
+        multiply(false, count, rows, layout, work.packed, work.packed + layout.floats(), 0,
+                 layout.parts(), sink);
       }
       v += across.count;
     }
@@ -84,56 +102,4 @@ void conv2d_share(const Conv2dWork& work, std::size_t thread, std::size_t thread
 }  // namespace hwprof
 HWY_AFTER_NAMESPACE();
 
-#if HWY_ONCE
-
-#include <vector>
-
-#include "kernels/product/packing.h"
-
-namespace hwprof {
-
-HWY_EXPORT(conv2d_share);
-
-// Packed: the panels, then the bias (zeros where there is none).
-std::size_t conv2d_simd_packed_floats(const Conv2dShape& shape) {
-  return segmented_packed_floats(shape.c_out, shape.depth()) + shape.c_out;
-}
-
-void conv2d_simd_pack(const Conv2dShape& shape, const float* w, float* packed) {
-  segmented_pack(shape.c_out, shape.depth(), w, packed);
-  std::fill_n(packed + segmented_packed_floats(shape.c_out, shape.depth()), shape.c_out, 0.0f);
-}
-
-std::size_t conv2d_bn_relu_packed_floats(const Conv2dShape& shape) {
-  return conv2d_simd_packed_floats(shape);
-}
-
-void conv2d_bn_relu_pack(const Conv2dShape& shape, const Conv2dWeights& weights, float* packed) {
-  const std::size_t depth = shape.depth();
-  std::vector<float> folded(weights.w, weights.w + shape.c_out * depth);
-  float* bias = packed + segmented_packed_floats(shape.c_out, depth);
-  for (std::size_t j = 0; j < shape.c_out; ++j) {
-    const Affine affine = batchnorm_affine(weights.bn, j);
-    for (std::size_t d = 0; d < depth; ++d) folded[j * depth + d] *= affine.scale;
-    bias[j] = affine.shift;
-  }
-  segmented_pack(shape.c_out, depth, folded.data(), packed);
-}
-
-void conv2d_simd(const Conv2dCall& call) {
-  const Conv2dWork work{call.shape, call.images, call.x, call.packed, nullptr, false, call.y};
-  call.team->run([&](std::size_t thread) {
-    HWY_DYNAMIC_DISPATCH(conv2d_share)(work, thread, call.team->size());
-  });
-}
-
-void conv2d_bn_relu_fused(const Conv2dBnReluCall& call) {
-  const Conv2dWork work{call.shape,  call.images, call.x, call.packed,
-                        call.addend, call.relu,   call.y};
-  call.team->run([&](std::size_t thread) {
-    HWY_DYNAMIC_DISPATCH(conv2d_share)(work, thread, call.team->size());
-  });
-}
-
-}  // namespace hwprof
-#endif  // HWY_ONCE
+#endif  // per-target include guard

@@ -5,14 +5,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/ops/average_pool.h"
-#include "kernels/ops/batchnorm.h"
+#include "kernels/ops/classifier.h"
 #include "kernels/ops/conv1d.h"
 #include "kernels/ops/conv2d.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/linear.h"
-#include "kernels/ops/linear_backward.h"
-#include "kernels/ops/maxpool.h"
-#include "kernels/ops/softmax.h"
 
 namespace hwprof {
 

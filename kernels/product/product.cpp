@@ -1,0 +1,229 @@
+// The products by hand: conv1d (unfused, and fused with the max over time), the linear layer and
+// 2-d convolution. One unit for all, so that the blocks of product-inl.h are compiled once a
+// target.
+//
+// conv1d reads its rows in place: position n is k d_e contiguous floats from x + n d_e on, which a
+// product with overlapping rows takes as it is. A linear layer has one row a document.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/product/product.cpp"
+#include "kernels/simd/simd_targets.h"
+// Includes this file again, once a target.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "kernels/ops/conv1d.h"
+#include "kernels/ops/linear.h"
+#include "kernels/product/conv2d-inl.h"
+#include "kernels/product/product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hwprof {
+namespace HWY_NAMESPACE {
+
+// The packed weights: in the order in which the blocks read them (Layout), made once.
+
+std::size_t packed_floats(std::size_t columns, std::size_t depth, bool dots) {
+  return Layout(columns, depth, dots).floats();
+}
+
+// One panel of `width` columns from `column` on, [depth][width], zeros beyond `columns`.
+float* pack_panel(std::size_t column, std::size_t width, std::size_t columns, std::size_t depth,
+                  const float* w, float* packed) {
+  for (std::size_t d = 0; d < depth; ++d) {
+    for (std::size_t j = column; j < column + width; ++j) {
+      *packed++ = j < columns ? w[j * depth + d] : 0.0f;
+    }
+  }
+  return packed;
+}
+
+// Four columns, [steps][4][kLanes]. The last step ends with the depth and overlaps the one before.
+float* pack_dots(std::size_t column, const Layout& layout, const float* w, float* packed) {
+  const std::size_t rest = layout.depth % kLanes;
+  for (std::size_t step = 0; step < layout.dot_steps(); ++step) {
+    const bool overlaps = (step + 1) * kLanes > layout.depth;
+    const std::size_t from = overlaps ? layout.depth - kLanes : step * kLanes;
+    const std::size_t taken = overlaps ? kLanes - rest : 0;
+    for (std::size_t c = column; c < column + kDotColumns; ++c) {
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        *packed++ = c < layout.columns && i >= taken ? w[c * layout.depth + from + i] : 0.0f;
+      }
+    }
+  }
+  return packed;
+}
+
+void pack(std::size_t columns, std::size_t depth, bool dots, const float* w, float* packed) {
+  const Layout layout(columns, depth, dots);
+  for (std::size_t p = 0; p < layout.full; ++p) {
+    packed = pack_panel(p * kPanelColumns, kPanelColumns, columns, depth, w, packed);
+  }
+  packed =
+      pack_panel(layout.rest_column(), layout.rest_vectors * kLanes, columns, depth, w, packed);
+  for (std::size_t group = 0; group < layout.dot_groups(); ++group) {
+    packed = pack_dots(layout.dot_column() + group * kDotColumns, layout, w, packed);
+  }
+}
+
+// Columns that the parts before `part` work on, zeros that fill them up included.
+HWY_INLINE std::size_t cost_before(const Layout& layout, std::size_t part) {
+  if (part <= layout.full) return part * kPanelColumns;
+  const bool dots_too = layout.dot_columns != 0 && part == layout.parts();
+  return layout.rest_column() + layout.rest_vectors * kLanes +
+         (dots_too ? layout.dot_groups() * kDotColumns : 0);
+}
+
+// Convolution of this thread's units. `sink_of(b)` makes the sink of document b.
+template <class SinkOf>
+HWY_INLINE void convolve_share(const Conv1dInput& input, std::size_t thread,
+                               const SinkOf& sink_of) {
+  const auto [k, d_e, d_c] = input.shape;
+  const Layout layout(d_c, k * d_e, true);
+  for_each_share(
+      input, layout.parts(), [&](std::size_t part) HWY_ATTR { return cost_before(layout, part); },
+      thread, input.team->size(),
+      [&, depth = k * d_e, d_e = d_e](std::size_t b, std::size_t first, std::size_t last) HWY_ATTR {
+        Sink sink = sink_of(b);
+        multiply(true, input.positions(b),
+                 Rows{.x = input.document(b), .row_stride = d_e, .depth = depth}, layout,
+                 input.packed, input.bias, first, last, sink);
+      });
+}
+
+void conv1d_share(const Conv1dCall& call, std::size_t thread) {
+  convolve_share(call.input, thread, [&](std::size_t b) HWY_ATTR {
+    return Sink::stored(call.output(b), nullptr, call.input.shape.d_c, true);
+  });
+}
+
+// Of the feature map only the largest so far is kept, in 32 columns of the L1 cache.
+void conv1d_maxpool_share(const Conv1dMaxpoolCall& call, std::size_t thread) {
+  convolve_share(call.input, thread,
+                 [&](std::size_t b) HWY_ATTR { return Sink::largest(call.output(b)); });
+}
+
+// Many documents are shared out by documents, few by outputs.
+void linear_share(const LinearCall& call, std::size_t thread, std::size_t threads) {
+  const auto [inputs, outputs] = call.shape;
+  const Layout layout(outputs, inputs, true);
+  const bool by_documents = call.documents >= threads * kRows[kPanelVectors];
+  const auto all = [](std::size_t count) { return std::pair<std::size_t, std::size_t>(0, count); };
+  const auto [first, last] =
+      by_documents ? share_of(call.documents, thread, threads) : all(call.documents);
+  const auto [part, last_part] =
+      by_documents ? all(layout.parts()) : share_of(layout.parts(), thread, threads);
+  if (first == last || part == last_part) return;
+  Sink sink = Sink::stored(call.z + first * outputs, nullptr, outputs, false);
+  multiply(true, last - first,
+           Rows{.x = call.g + first * inputs, .row_stride = inputs, .depth = inputs}, layout,
+           call.packed, call.c, part, last_part, sink);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hwprof
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include <vector>
+
+namespace hwprof {
+namespace {
+
+// HWY_DYNAMIC_DISPATCH is called in place and its pointer never kept: before the first call it
+// points at the code that asks CPUID, which in a VM costs microseconds every time.
+HWY_EXPORT(packed_floats);
+HWY_EXPORT(pack);
+HWY_EXPORT(conv1d_share);
+HWY_EXPORT(conv1d_maxpool_share);
+HWY_EXPORT(linear_share);
+HWY_EXPORT(conv2d_share);
+
+// Floats of the packed form of w: [columns, depth] row-major; `dots`: as Layout has it.
+std::size_t packed_size(std::size_t columns, std::size_t depth, bool dots) {
+  return HWY_DYNAMIC_DISPATCH(packed_floats)(columns, depth, dots);
+}
+void pack_weights(std::size_t columns, std::size_t depth, bool dots, const float* w,
+                  float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack)(columns, depth, dots, w, packed);
+}
+
+}  // namespace
+
+std::size_t conv1d_simd_packed_floats(const Conv1dShape& shape) {
+  return packed_size(shape.d_c, shape.k * shape.d_e, true);
+}
+
+void conv1d_simd_pack(const Conv1dShape& shape, const float* w, float* packed) {
+  pack_weights(shape.d_c, shape.k * shape.d_e, true, w, packed);
+}
+
+void conv1d_simd(const Conv1dCall& call) {
+  call.input.team->run([&](std::size_t thread) {
+    HWY_DYNAMIC_DISPATCH(conv1d_share)(call, thread);
+  });
+}
+
+void conv1d_maxpool_fused(const Conv1dMaxpoolCall& call) {
+  call.input.team->run([&](std::size_t thread) {
+    HWY_DYNAMIC_DISPATCH(conv1d_maxpool_share)(call, thread);
+  });
+}
+
+std::size_t linear_simd_packed_floats(const LinearShape& shape) {
+  return packed_size(shape.outputs, shape.inputs, true);
+}
+
+void linear_simd_pack(const LinearShape& shape, const float* a, float* packed) {
+  pack_weights(shape.outputs, shape.inputs, true, a, packed);
+}
+
+void linear_simd(const LinearCall& call) {
+  call.team->run([&](std::size_t thread) {
+    HWY_DYNAMIC_DISPATCH(linear_share)(call, thread, call.team->size());
+  });
+}
+
+// Packed: the panels, then the bias (zeros where there is none).
+std::size_t conv2d_simd_packed_floats(const Conv2dShape& shape) {
+  return packed_size(shape.c_out, shape.depth(), false) + shape.c_out;
+}
+
+void conv2d_simd_pack(const Conv2dShape& shape, const float* w, float* packed) {
+  pack_weights(shape.c_out, shape.depth(), false, w, packed);
+  std::fill_n(packed + packed_size(shape.c_out, shape.depth(), false), shape.c_out, 0.0f);
+}
+
+std::size_t conv2d_bn_relu_packed_floats(const Conv2dShape& shape) {
+  return conv2d_simd_packed_floats(shape);
+}
+
+void conv2d_bn_relu_pack(const Conv2dShape& shape, const Conv2dWeights& weights, float* packed) {
+  const std::size_t depth = shape.depth();
+  std::vector<float> folded(weights.w, weights.w + shape.c_out * depth);
+  float* bias = packed + packed_size(shape.c_out, depth, false);
+  for (std::size_t j = 0; j < shape.c_out; ++j) {
+    const Affine affine = batchnorm_affine(weights.bn, j);
+    for (std::size_t d = 0; d < depth; ++d) folded[j * depth + d] *= affine.scale;
+    bias[j] = affine.shift;
+  }
+  pack_weights(shape.c_out, depth, false, folded.data(), packed);
+}
+
+void conv2d_simd(const Conv2dCall& call) {
+  const Conv2dWork work{call.shape, call.images, call.x, call.packed, nullptr, false, call.y};
+  call.team->run([&](std::size_t thread) {
+    HWY_DYNAMIC_DISPATCH(conv2d_share)(work, thread, call.team->size());
+  });
+}
+
+void conv2d_bn_relu_fused(const Conv2dBnReluCall& call) {
+  const Conv2dWork work{call.shape,  call.images, call.x, call.packed,
+                        call.addend, call.relu,   call.y};
+  call.team->run([&](std::size_t thread) {
+    HWY_DYNAMIC_DISPATCH(conv2d_share)(work, thread, call.team->size());
+  });
+}
+
+}  // namespace hwprof
+#endif  // HWY_ONCE
