@@ -398,10 +398,14 @@ TEST_P(JudgeTable, SaysVerdictFactorCauseAndFix) {
   const Verdict verdict = judge(evidence, of.ladder);
   EXPECT_EQ(to_text(verdict.verdict), to_text(of.verdict));
   ASSERT_EQ(verdict.factor.has_value(), of.factor.has_value());
-  if (of.factor) EXPECT_NEAR(*verdict.factor, *of.factor, 1e-9);
+  if (of.factor) {
+    EXPECT_NEAR(*verdict.factor, *of.factor, 1e-9);
+  }
   EXPECT_EQ(verdict.fix, of.fix);
   for (std::size_t i = 0; i < of.why.size(); ++i) {
-    if (i == 0) EXPECT_THAT(verdict.why, StartsWith(of.why[0]));
+    if (i == 0) {
+      EXPECT_THAT(verdict.why, StartsWith(of.why[0]));
+    }
     EXPECT_THAT(verdict.why, HasSubstr(of.why[i]));
   }
 }

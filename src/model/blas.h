@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "src/model/fields.h"
-#include "src/report/flame/stacks.h"
+#include "src/model/stacks.h"
 
 namespace hwprof::report {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "src/base/result.h"
+#include "src/model/stacks.h"
 #include "src/observe/samples/width.h"
-#include "src/report/flame/stacks.h"
 
 namespace hwprof::observe {
 

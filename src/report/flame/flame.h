@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "src/report/flame/stacks.h"
+#include "src/model/stacks.h"
 
 namespace hwprof::report {
 
