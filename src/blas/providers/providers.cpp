@@ -255,7 +255,7 @@ bool shapes_blas(std::string_view variable) {
 }
 
 bool forces_core(std::string_view variable) {
-  return any([&](const auto& row) { return variable == row.core_variable; });
+  return !variable.empty() && any([&](const auto& row) { return variable == row.core_variable; });
 }
 
 bool is_blas_file_name(std::string_view name) {
