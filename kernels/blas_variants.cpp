@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/blas_library.h"
 #include "kernels/ops/conv1d.h"
 #include "kernels/ops/conv2d.h"
 #include "kernels/ops/linear.h"

@@ -10,6 +10,7 @@
 #include "kernels/ops/conv2d.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/linear.h"
+#include "kernels/thread_team.h"
 
 namespace hwprof {
 namespace {

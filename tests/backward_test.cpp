@@ -5,9 +5,11 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/blas_library.h"
 #include "kernels/check.h"
 #include "kernels/ops/classifier.h"
 #include "kernels/registry.h"
+#include "kernels/thread_team.h"
 #include "tests/kernel_data.h"
 #include "tests/only_targets.h"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "kernels/blas_library.h"
 #include "kernels/check.h"
 #include "kernels/registry.h"
 #include "kernels/simd/simd.h"

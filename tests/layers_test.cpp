@@ -6,9 +6,11 @@
 #include <limits>
 #include <string>
 
+#include "kernels/blas_library.h"
 #include "kernels/check.h"
 #include "kernels/registry.h"
 #include "kernels/simd/simd.h"
+#include "kernels/thread_team.h"
 #include "tests/kernel_data.h"
 #include "tests/only_targets.h"
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/thread_team.h"
-
 namespace hwprof {
+
+class ThreadTeam;
 
 // Average over the whole map: y[i, c] = mean over p of x[i, p, c].
 //

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/blas_library.h"
-#include "kernels/thread_team.h"
-
 namespace hwprof {
+
+class BlasLibrary;
+class ThreadTeam;
 
 // conv1d with bias and ReLU over a batch of documents of different length, valid convolution
 // (no padding), as in Kim's text CNN:

@@ -16,11 +16,12 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/blas_library.h"
 #include "kernels/ops/elementwise.h"
-#include "kernels/thread_team.h"
 
 namespace hwprof {
+
+class BlasLibrary;
+class ThreadTeam;
 
 struct Conv2dShape {
   std::size_t height = 0, width = 0, c_in = 0, c_out = 0;

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/thread_team.h"
-
 namespace hwprof {
+
+class ThreadTeam;
 
 // y[i] = max(x[i], 0), NaN for NaN. y may be x, and must not overlap it otherwise.
 struct ReluCall {

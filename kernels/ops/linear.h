@@ -9,10 +9,10 @@
 
 #include <cstddef>
 
-#include "kernels/blas_library.h"
-#include "kernels/thread_team.h"
-
 namespace hwprof {
+
+class BlasLibrary;
+class ThreadTeam;
 
 struct LinearShape {
   std::size_t inputs = 0, outputs = 0;

@@ -22,6 +22,7 @@
 
 #include "kernels/ops/conv2d.h"
 #include "kernels/product/product-inl.h"
+#include "kernels/thread_team.h"
 
 #ifndef HWPROF_KERNELS_CONV2D_WORK
 #define HWPROF_KERNELS_CONV2D_WORK

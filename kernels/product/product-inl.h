@@ -319,7 +319,7 @@ HWY_INLINE void dot_block_of(std::size_t count, Args&&... args) {
 }
 
 HWY_INLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layout,
-                           const float* weights, const float* bias, Sink& sink) {
+                         const float* weights, const float* bias, Sink& sink) {
   const std::size_t blocks = (count + kDotRows - 1) / kDotRows;
   for (std::size_t q = 0; q < blocks; ++q) {
     const auto [first, end] = share_of(count, q, blocks);

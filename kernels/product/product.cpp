@@ -15,6 +15,7 @@
 #include "kernels/ops/linear.h"
 #include "kernels/product/conv2d-inl.h"
 #include "kernels/product/product-inl.h"
+#include "kernels/thread_team.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hwprof {

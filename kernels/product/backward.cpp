@@ -3,7 +3,7 @@
 // is packed: weights and activations change every step. The register block is that of
 // kernels/product/panel-inl.h, with vectors of b in the place of the panel.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/backward_simd.cpp"
+#define HWY_TARGET_INCLUDE "kernels/product/backward.cpp"
 #include "kernels/simd/simd_targets.h"
 // Includes this file again, once a target.
 #include <hwy/foreach_target.h>
@@ -16,8 +16,8 @@
 #include "kernels/product/panel-inl.h"
 #include "kernels/thread_team.h"
 
-#ifndef HWPROF_KERNELS_BACKWARD_SIMD_ONCE
-#define HWPROF_KERNELS_BACKWARD_SIMD_ONCE
+#ifndef HWPROF_KERNELS_BACKWARD_ONCE
+#define HWPROF_KERNELS_BACKWARD_ONCE
 namespace hwprof {
 
 // a(r, k) is a[r * row_step + k * depth_step]; rows of b and out are `columns` floats.
