@@ -12,9 +12,9 @@
 #include <csignal>
 #include <filesystem>
 
+#include "src/base/spawn.h"
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"
-#include "src/blas/ladder/child_output.h"
 #include "src/blas/ladder/ladder.h"
 #include "src/blas/ladder/rung.h"
 #include "src/blas/providers/providers.h"

@@ -1,5 +1,5 @@
-// JSON by hand, since the library that users link must not ask for more than it needs. Internal to
-// counters/.
+// JSON by hand, for what is written as it comes: a trace of millions of calls needs no tree of them
+// in memory, and the library that users link carries no parser.
 #pragma once
 
 #include <optional>

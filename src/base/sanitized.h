@@ -1,5 +1,5 @@
 // Whether a sanitizer watches this build: it rightly reports what the short ways of regions do, so
-// those give way to the plain ones. Internal to counters/.
+// those give way to the plain ones.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,4 +1,4 @@
-// Small helpers for the text files of /proc and /sys. Internal to counters/.
+// Small helpers for text, and for the text files of /proc and /sys.
 #pragma once
 
 #include <cstdint>

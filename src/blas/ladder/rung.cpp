@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "src/base/spawn.h"
 #include "src/blas/evidence/chosen_core.h"
-#include "src/blas/ladder/child_output.h"
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
 

@@ -1,195 +1,26 @@
-// Writing a report so that nobody ever reads half of one.
-//
-// Links are followed by hand and not by realpath(3): a dangling link must lead to the file that is
-// to be created. Links of procfs (what /dev/stdout and /dev/fd/N end in) are no paths but open
-// files; they are written directly, appending, as the shell's own redirection would.
 #include "src/report/render/output.h"
 
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <climits>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <optional>
-#include <string_view>
-
-#include "src/base/unique_fd.h"
 
 namespace hwprof::report {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr int kMostLinks = 40;  // as the kernel's own limit (path_resolution(7))
-constexpr int kMostNames = 100;
-
-tl::unexpected<Error> failed(int code, const std::string& what, std::string hint = {}) {
-  return environment_error(code, what + ": " + std::strerror(code), std::move(hint));
-}
-
-// While it lives, a closed pipe is the error EPIPE and not the end of the process.
-class IgnoreSigpipe {
- public:
-  IgnoreSigpipe() {
-    struct sigaction ignore = {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &before_);
-  }
-  ~IgnoreSigpipe() { ::sigaction(SIGPIPE, &before_, nullptr); }
-  IgnoreSigpipe(const IgnoreSigpipe&) = delete;
-  IgnoreSigpipe& operator=(const IgnoreSigpipe&) = delete;
-
- private:
-  struct sigaction before_ = {};
-};
-
-// 0, or the errno of the write that failed.
-int write_all(int fd, std::string_view bytes) {
-  const IgnoreSigpipe guard;
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
-fs::path folder_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
-struct Target {
-  fs::path path;                    // links followed
-  std::optional<struct stat> file;  // absent: to be created
-  bool replace = true;              // false: written directly
-};
-
-Result<Target> resolve(const std::string& name) {
-  if (name.empty()) return environment_error(ENOENT, "the name of the output file is empty");
-  Target target{.path = name, .file = {}};
-  struct stat info = {};
-  for (int links = 0; ::lstat(target.path.c_str(), &info) == 0 && S_ISLNK(info.st_mode); ++links) {
-    if (links == kMostLinks) return failed(ELOOP, "cannot write " + name);
-    struct statfs system = {};
-    if (::statfs(folder_of(target.path).c_str(), &system) == 0 &&
-        system.f_type == PROC_SUPER_MAGIC) {
-      target.replace = false;
-      break;
-    }
-    std::error_code error;
-    const fs::path next = fs::read_symlink(target.path, error);
-    if (error) return failed(error.value(), "cannot follow the link " + target.path.string());
-    target.path = folder_of(target.path) / next;  // an absolute `next` replaces the folder
-  }
-  if (::stat(target.path.c_str(), &info) == 0) {
-    target.file = info;
-    if (S_ISDIR(info.st_mode)) {
-      return failed(EISDIR, "cannot write " + name, "give the name of a file in it");
-    }
-    if (!S_ISREG(info.st_mode)) target.replace = false;
-  } else if (errno != ENOENT) {
-    return failed(errno, "cannot write " + name);
-  }
-  return target;
-}
-
-// What can be known to fail without creating anything.
-Result<void> check(const Target& target, const std::string& name) {
-  if (target.file && ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
-    return failed(errno, "cannot write " + name);
-  }
-  if (!target.replace) return {};
-  const fs::path folder = folder_of(target.path);
-  struct stat info = {};
-  if (::stat(folder.c_str(), &info) != 0) {
-    return failed(errno, "cannot write " + name + ": folder " + folder.string(),
-                  "create the folder first");
-  }
-  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    return failed(errno, "cannot create a file in " + folder.string(),
-                  "choose a folder that you may write");
-  }
-  if (!target.file && target.path.filename().native().size() > NAME_MAX) {
-    return failed(ENAMETOOLONG, "cannot write " + name);
-  }
-  return {};
-}
-
-Result<void> write_directly(const fs::path& path, const std::string& bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (!fd.valid()) return failed(errno, "cannot open " + path.string());
-  if (const int code = write_all(fd.get(), bytes)) {
-    return failed(code, "cannot write " + path.string());
-  }
-  return {};
-}
-
-// A new file beside the target, with the mode and (as far as allowed) the owner of the old one.
-Result<void> replace(const Target& target, const std::string& bytes) {
-  const fs::path folder = folder_of(target.path);
-  fs::path temporary;
-  UniqueFd fd;
-  for (int i = 0; i < kMostNames && !fd.valid(); ++i) {
-    temporary = folder / (".hwprof-" + std::to_string(::getpid()) + "-" + std::to_string(i));
-    fd.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!fd.valid() && errno != EEXIST) break;
-  }
-  if (!fd.valid()) return failed(errno, "cannot create a temporary file in " + folder.string());
-
-  const auto give_up = [&](int code, const std::string& what) {
-    ::unlink(temporary.c_str());
-    return failed(code, what + " " + target.path.string());
-  };
-  if (target.file) {
-    // Refused to everybody but root; the report matters more than its owner.
-    if (::fchown(fd.get(), target.file->st_uid, target.file->st_gid) != 0) errno = 0;
-    if (::fchmod(fd.get(), target.file->st_mode & 0777) != 0)
-      return give_up(errno, "cannot set the mode of");
-  }
-  if (const int code = write_all(fd.get(), bytes)) return give_up(code, "cannot write");
-  if (::fsync(fd.get()) != 0) return give_up(errno, "cannot write");
-  if (::rename(temporary.c_str(), target.path.c_str()) != 0)
-    return give_up(errno, "cannot replace");
-  return {};
+Result<void> write_to(int fd, const std::string& bytes, const std::string& name) {
+  const int code = write_all(fd, bytes);
+  if (code == 0) return {};
+  return environment_error(code, "cannot write to " + name + ": " + std::strerror(code));
 }
 
 }  // namespace
 
-Result<void> write_stderr(const std::string& bytes) {
-  if (const int code = write_all(STDERR_FILENO, bytes)) {
-    return failed(code, "cannot write to standard error");
-  }
-  return {};
-}
-
 Result<void> write_stdout(const std::string& bytes) {
-  if (const int code = write_all(STDOUT_FILENO, bytes)) {
-    return failed(code, "cannot write to standard output");
-  }
-  return {};
+  return write_to(STDOUT_FILENO, bytes, "standard output");
 }
 
-Result<void> check_writable(const std::string& path) {
-  const auto target = resolve(path);
-  if (!target) return error_of(target);
-  return check(*target, path);
-}
-
-Result<void> write_file(const std::string& path, const std::string& bytes) {
-  const auto target = resolve(path);
-  if (!target) return error_of(target);
-  if (auto possible = check(*target, path); !possible) return possible;
-  return target->replace ? replace(*target, bytes) : write_directly(target->path, bytes);
+Result<void> write_stderr(const std::string& bytes) {
+  return write_to(STDERR_FILENO, bytes, "standard error");
 }
 
 }  // namespace hwprof::report

@@ -1,4 +1,4 @@
-#include "src/blas/ladder/child_output.h"
+#include "src/base/spawn.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 #include "src/base/unique_fd.h"
 
-namespace hwprof::blas {
+namespace hwprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -140,4 +140,4 @@ std::string why_it_ended(const ChildOutput& output, milliseconds allowed) {
   return fmt::format("ended with exit code {} and no result", output.exit_code);
 }
 
-}  // namespace hwprof::blas
+}  // namespace hwprof

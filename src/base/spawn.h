@@ -1,5 +1,6 @@
-// Runs a program with a deadline and keeps what it says: a BLAS that hangs or dies under a core
-// type must cost a rung of the ladder, never the run.
+// Runs a program with a deadline, without a shell, and keeps what it says: a BLAS that hangs or
+// dies under a core type must cost a rung of the ladder, never the run. Children that are watched
+// while they run are src/observe/proc's.
 #pragma once
 
 #include <chrono>
@@ -8,7 +9,7 @@
 
 #include "src/base/result.h"
 
-namespace hwprof::blas {
+namespace hwprof {
 
 struct ChildOutput {
   std::string out;         // standard output, the first 64 KiB; standard error is thrown away
@@ -26,4 +27,4 @@ Result<ChildOutput> child_output(const std::string& program,
 // Why a child that printed nothing did not: killed after `allowed`, or crashed.
 std::string why_it_ended(const ChildOutput& output, std::chrono::milliseconds allowed);
 
-}  // namespace hwprof::blas
+}  // namespace hwprof

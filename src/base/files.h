@@ -1,0 +1,23 @@
+// Files that are written whole or not at all, so that nobody ever reads half a report: of commands,
+// of regions, of traces.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "src/base/result.h"
+
+namespace hwprof {
+
+// Refuses early what cannot work (a directory, a folder that is missing or not writable), so that
+// nobody waits for a measurement that cannot be saved. Creates nothing.
+Result<void> check_writable(const std::string& path);
+
+// Replaces the file at `path`, links followed, and keeps its mode. What cannot be replaced (a
+// device, a pipe) is appended to.
+Result<void> write_file(const std::string& path, const std::string& bytes);
+
+// 0, or the errno of the write that failed: EPIPE for a closed pipe, without its signal.
+int write_all(int fd, std::string_view bytes);
+
+}  // namespace hwprof
