@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 
 #include "counters/events/event_table.h"
+#include "tests/libpfm_tables.h"
 
 namespace hwprof {
 namespace {
@@ -80,6 +81,13 @@ TEST(Resolve, APlainMachineUsesTheKernelsPlainEvents) {
   EXPECT_TRUE(event->must_rise);
 }
 
+void expect_no_pmu(const char* name) {
+  const auto event = resolve(kGuest, 0, name);
+  ASSERT_TRUE(event.has_value()) << name << ": " << event.error().what;
+  EXPECT_FALSE(event->countable()) << name;
+  EXPECT_THAT(event->refusal.reason, HasSubstr("no PMU")) << name;
+}
+
 TEST(Resolve, WithoutAPmuEveryHardwareEventIsUnsupportedAndNoneIsAnError) {
   for (std::string_view name : portable_names()) {
     const auto event = resolve(kGuest, 0, name);
@@ -93,12 +101,15 @@ TEST(Resolve, WithoutAPmuEveryHardwareEventIsUnsupportedAndNoneIsAnError) {
     EXPECT_THAT(event->refusal.reason, HasSubstr("no PMU")) << name;
     EXPECT_FALSE(event->refusal.remedy.empty()) << name;
   }
-  for (const char* name : {"r01c2", "cpu/event=0xc2,umask=1/", "INST_RETIRED", "LLC-LOAD-MISSES"}) {
-    const auto event = resolve(kGuest, 0, name);
-    ASSERT_TRUE(event.has_value()) << name << ": " << event.error().what;
-    EXPECT_FALSE(event->countable()) << name;
-    EXPECT_THAT(event->refusal.reason, HasSubstr("no PMU")) << name;
-  }
+  for (const char* name : {"r01c2", "cpu/event=0xc2,umask=1/"}) expect_no_pmu(name);
+}
+
+TEST(Resolve, WithoutAPmuAnEventOfLibpfmIsUnsupportedToo) {
+  EXPECT_WITH_TABLES(kGenericTables, [] { expect_no_pmu("LLC-LOAD-MISSES"); });
+#if defined(__x86_64__)
+  EXPECT_WITH_TABLES("spr", [] { expect_no_pmu("INST_RETIRED"); });
+  EXPECT_WITH_TABLES("skx", [] { expect_no_pmu("snb::INST_RETIRED"); });
+#endif
 }
 
 TEST(Resolve, ACpuThatTheTableDoesNotKnowSaysSo) {
@@ -128,27 +139,53 @@ TEST(Resolve, UnknownEventsAreUsageErrorsWithTheNearestNames) {
     EXPECT_FALSE(resolve(kGuest, 0, name).has_value()) << name;
 }
 
-TEST(Resolve, AKnownEventWithAnUnknownUnitMaskIsAUsageError) {
-  const auto event = resolve(kGuest, 0, "perf::PAGE-FAULTS:NOSUCH");
-  ASSERT_FALSE(event.has_value());
-  EXPECT_THAT(event.error().what, HasSubstr("libpfm4"));
+TEST(Resolve, AKnownEventWithAnUnknownOrMissingUnitMaskIsAUsageError) {
+  EXPECT_WITH_TABLES(kGenericTables, [] {
+    const auto event = resolve(kGuest, 0, "perf::PAGE-FAULTS:NOSUCH");
+    ASSERT_FALSE(event.has_value());
+    EXPECT_THAT(event.error().what, HasSubstr("libpfm4"));
+  });
+#if defined(__x86_64__)
+  EXPECT_WITH_TABLES("icl", [] {
+    const auto event = resolve(kGuest, 0, "INST_RETIRED");
+    ASSERT_FALSE(event.has_value()) << "without a PMU, too";
+    EXPECT_THAT(event.error().what, HasSubstr("unit mask"));
+  });
+#endif
 }
 
 TEST(Resolve, LibpfmNamesResolveToSoftwareEventsToo) {
-  const auto event = resolve(kGuest, 0, "perf::PAGE-FAULTS");
-  ASSERT_TRUE(event.has_value());
-  EXPECT_THAT(event->source, HasSubstr("libpfm4"));
-  ASSERT_THAT(event->terms, SizeIs(1));
-  EXPECT_TRUE(event->terms[0].event.is_software());
+  EXPECT_WITH_TABLES(kGenericTables, [] {
+    const auto event = resolve(kGuest, 0, "perf::PAGE-FAULTS");
+    ASSERT_TRUE(event.has_value());
+    EXPECT_THAT(event->source, HasSubstr("libpfm4"));
+    ASSERT_THAT(event->terms, SizeIs(1));
+    EXPECT_TRUE(event->terms[0].event.is_software());
+  });
 }
 
 TEST(Resolve, EventOfAnotherCpuIsNotTheSameAsUnknown) {
-  const auto event = resolve(kZen4, 0, "FP_FLOPS_RETIRED:NOSUCH");
-  ASSERT_FALSE(event.has_value()) << "no CPU that libpfm4 4.13 knows has it";
 #if defined(__x86_64__)
-  const auto generic = resolve(kZen4, 0, "snb::INST_RETIRED");
-  ASSERT_TRUE(generic.has_value()) << generic.error().what;
-  EXPECT_THAT(generic->refusal.reason, HasSubstr("snb"));
+  EXPECT_WITH_TABLES("skx", [] {
+    const auto other = resolve(kSapphireRapids, 0, "snb::INST_RETIRED");
+    ASSERT_TRUE(other.has_value()) << other.error().what;
+    EXPECT_FALSE(other->countable());
+    EXPECT_THAT(other->refusal.reason, HasSubstr("snb"));
+  });
+#endif
+  EXPECT_FALSE(resolve(kZen4, 0, "FP_FLOPS_RETIRED:NOSUCH"))
+      << "no CPU that libpfm4 4.13 knows has it";
+}
+
+TEST(Resolve, AnEventOfTheCpuOfTheTablesIsEncodedForThePmuOfTheMachine) {
+#if defined(__x86_64__)
+  EXPECT_WITH_TABLES("amd64_fam19h_zen4", [] {
+    const auto event = resolve(kZen4, 0, "RETIRED_SSE_AVX_FLOPS:ANY");
+    ASSERT_TRUE(event.has_value()) << event.error().what;
+    ASSERT_THAT(event->terms, SizeIs(1));
+    EXPECT_EQ(event->terms[0].event.type, 4u);
+    EXPECT_EQ(event->terms[0].event.config & 0xffff, 0x1f03u);
+  });
 #endif
 }
 

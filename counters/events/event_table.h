@@ -18,37 +18,7 @@
 
 namespace hwprof {
 
-enum class Core : unsigned {
-  kHaswell,
-  kBroadwell,
-  kSkylake,
-  kSkylakeX,
-  kIceLake,
-  kIceLakeX,
-  kSapphireRapids,
-  kGraniteRapids,
-  kGoldenCove,
-  kRedwoodCove,
-  kLionCove,
-  kGracemont,
-  kCrestmont,
-  kSkymont,
-  kZen1,
-  kZen2,
-  kZen3,
-  kZen4,
-  kZen5,
-  kNeoverseN1,
-  kNeoverseN2,
-  kNeoverseV1,
-  kNeoverseV2,
-  kCortexA57,
-  kCortexA72,
-  kCortexA76,
-  kAppleM1,
-};
-
-using CoreSet = std::uint64_t;  // one bit a Core
+using CoreSet = std::uint64_t;  // one bit a core of the vendor's part of the table
 
 template <class... Cores>
 constexpr CoreSet cores(Cores... core) {
@@ -57,7 +27,7 @@ constexpr CoreSet cores(Cores... core) {
 
 // Which CPUs have which core. Two rows with the same models differ in the PMU of the hybrid.
 struct CoreRow {
-  Core core;
+  unsigned core;          // its bit in CoreSet
   std::string_view name;  // "AMD Zen 4"
   Vendor vendor;
   unsigned family;  // arm64: implementer
@@ -82,6 +52,9 @@ struct EventRow {
   std::string_view caveat;          // how the number lies, or what to ask for instead
   std::string_view source;          // document; "[not verified]" where two of them disagree
 
+  [[nodiscard]] bool is_of(const CoreRow& core) const {
+    return (cores & hwprof::cores(core.core)) != 0;
+  }
   [[nodiscard]] std::size_t term_count() const;
   [[nodiscard]] bool countable() const { return term_count() != 0; }
 };
@@ -104,8 +77,18 @@ struct PortableEvent {
   std::string_view caveat;
 };
 
-std::span<const CoreRow> core_rows();
-std::span<const EventRow> event_rows();
+// A vendor's part of the table, which is all of one file: a CPU is added there, by a row of `cores`
+// where it counts as one that is known, else with rows of its own. Apple's stand with Arm's.
+struct EventTable {
+  std::span<const CoreRow> cores;
+  std::span<const EventRow> rows;
+};
+EventTable intel_table();
+EventTable amd_table();
+EventTable arm_table();
+EventTable event_table(Vendor vendor);
+
+std::span<const CoreRow> core_rows();  // of all vendors
 std::span<const PortableEvent> portable_events();
 std::vector<std::string_view> portable_names();
 
@@ -114,7 +97,7 @@ std::vector<std::string_view> portable_names();
 const CoreRow* find_core(const CpuId& id, std::string_view pmu);
 // Every kind of core that such a machine has, the big one first; more than one: a hybrid.
 std::vector<const CoreRow*> core_kinds(const CpuId& id);
-const EventRow* find_row(Core core, std::string_view name);
+const EventRow* find_row(const CoreRow& core, std::string_view name);
 const PortableEvent* find_portable(std::string_view name);
 
 // "intel/6/143", as users name a CPU.
@@ -122,10 +105,5 @@ std::string format_cpu_id(const CpuId& id);
 // The reverse, numbers also in hexadecimal: "arm/0x41/0xd0c". Fault::kUsage for a CPU that the
 // table does not have, with the nearest that it has.
 Result<CpuId> parse_cpu_id(std::string_view text);
-
-// Parts of the table, one vendor a file.
-std::span<const EventRow> intel_rows();
-std::span<const EventRow> amd_rows();
-std::span<const EventRow> arm_rows();
 
 }  // namespace hwprof

@@ -4,6 +4,31 @@
 namespace hwprof {
 namespace {
 
+enum Core : unsigned {
+  kZen1,
+  kZen2,
+  kZen3,
+  kZen4,
+  kZen5,
+};
+
+// Models: bsp_init_amd() in arch/x86/kernel/cpu/amd.c. Widths: AMD software optimisation guides.
+constexpr CoreRow kCores[] = {
+    {Core::kZen1, "AMD Zen", Vendor::kAmd, 0x17, 0x00, 0x2f, "", "amd64_fam17h_zen1", 6},
+    {Core::kZen1, "AMD Zen", Vendor::kAmd, 0x17, 0x50, 0x5f, "", "amd64_fam17h_zen1", 6},
+    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0x30, 0x4f, "", "amd64_fam17h_zen2", 6},
+    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0x60, 0x7f, "", "amd64_fam17h_zen2", 6},
+    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0x90, 0x91, "", "amd64_fam17h_zen2", 6},
+    {Core::kZen2, "AMD Zen 2", Vendor::kAmd, 0x17, 0xa0, 0xaf, "", "amd64_fam17h_zen2", 6},
+    {Core::kZen3, "AMD Zen 3", Vendor::kAmd, 0x19, 0x00, 0x0f, "", "amd64_fam19h_zen3", 6},
+    {Core::kZen3, "AMD Zen 3", Vendor::kAmd, 0x19, 0x20, 0x5f, "", "amd64_fam19h_zen3", 6},
+    {Core::kZen4, "AMD Zen 4", Vendor::kAmd, 0x19, 0x10, 0x1f, "", "amd64_fam19h_zen4", 6},
+    {Core::kZen4, "AMD Zen 4", Vendor::kAmd, 0x19, 0x60, 0xaf, "", "amd64_fam19h_zen4", 6},
+    {Core::kZen5, "AMD Zen 5", Vendor::kAmd, 0x1a, 0x00, 0x2f, "", "", 8},
+    {Core::kZen5, "AMD Zen 5", Vendor::kAmd, 0x1a, 0x40, 0x4f, "", "", 8},
+    {Core::kZen5, "AMD Zen 5", Vendor::kAmd, 0x1a, 0x60, 0x7f, "", "", 8},
+};
+
 constexpr CoreSet kMixed = cores(Core::kZen2, Core::kZen3, Core::kZen4);
 constexpr CoreSet kAll = kMixed | cores(Core::kZen1, Core::kZen5);
 
@@ -191,6 +216,6 @@ constexpr EventRow kRows[] = {
 
 }  // namespace
 
-std::span<const EventRow> amd_rows() { return kRows; }
+EventTable amd_table() { return {kCores, kRows}; }
 
 }  // namespace hwprof

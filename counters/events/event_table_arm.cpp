@@ -4,6 +4,31 @@
 namespace hwprof {
 namespace {
 
+enum Core : unsigned {
+  kNeoverseN1,
+  kNeoverseN2,
+  kNeoverseV1,
+  kNeoverseV2,
+  kCortexA57,
+  kCortexA72,
+  kCortexA76,
+  kAppleM1,
+};
+
+// Models: arch/arm64/include/asm/cputype.h. Widths: Arm optimisation manuals; Apple as commonly
+// published.
+constexpr CoreRow kCores[] = {
+    {Core::kCortexA57, "Arm Cortex-A57", Vendor::kArm, 0x41, 0xd07, 0xd07, "", "arm_ac57", 3},
+    {Core::kCortexA72, "Arm Cortex-A72", Vendor::kArm, 0x41, 0xd08, 0xd08, "", "", 3},
+    {Core::kCortexA76, "Arm Cortex-A76", Vendor::kArm, 0x41, 0xd0b, 0xd0b, "", "", 8},
+    {Core::kNeoverseN1, "Arm Neoverse N1", Vendor::kArm, 0x41, 0xd0c, 0xd0c, "", "arm_n1", 8},
+    {Core::kNeoverseV1, "Arm Neoverse V1", Vendor::kArm, 0x41, 0xd40, 0xd40, "", "arm_v1", 16},
+    {Core::kNeoverseN2, "Arm Neoverse N2", Vendor::kArm, 0x41, 0xd49, 0xd49, "", "arm_n2", 10},
+    {Core::kNeoverseV2, "Arm Neoverse V2", Vendor::kArm, 0x41, 0xd4f, 0xd4f, "", "arm_v2", 16},
+    {Core::kAppleM1, "Apple M1", Vendor::kApple, 0x61, 0x022, 0x025, "", "", 8},
+    {Core::kAppleM1, "Apple M1", Vendor::kApple, 0x61, 0x028, 0x029, "", "", 8},
+};
+
 constexpr CoreSet kSve128 = cores(Core::kNeoverseN2, Core::kNeoverseV2);
 constexpr CoreSet kOld = cores(Core::kCortexA57, Core::kCortexA72);
 constexpr CoreSet kNoFp = kOld | cores(Core::kCortexA76, Core::kNeoverseN1);
@@ -163,6 +188,6 @@ constexpr EventRow kRows[] = {
 
 }  // namespace
 
-std::span<const EventRow> arm_rows() { return kRows; }
+EventTable arm_table() { return {kCores, kRows}; }
 
 }  // namespace hwprof

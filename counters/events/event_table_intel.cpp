@@ -4,6 +4,81 @@
 namespace hwprof {
 namespace {
 
+enum Core : unsigned {
+  kHaswell,
+  kBroadwell,
+  kSkylake,
+  kSkylakeX,
+  kIceLake,
+  kIceLakeX,
+  kSapphireRapids,
+  kGraniteRapids,
+  kGoldenCove,
+  kRedwoodCove,
+  kLionCove,
+  kGracemont,
+  kCrestmont,
+  kSkymont,
+};
+
+// Models: arch/x86/include/asm/intel-family.h. Widths: Intel optimisation manual; E-cores as
+// commonly published.
+constexpr CoreRow kCores[] = {
+    {Core::kHaswell, "Intel Haswell", Vendor::kIntel, 6, 0x3c, 0x3c, "", "hsw", 4},
+    {Core::kHaswell, "Intel Haswell", Vendor::kIntel, 6, 0x3f, 0x3f, "", "hsw", 4},
+    {Core::kHaswell, "Intel Haswell", Vendor::kIntel, 6, 0x45, 0x46, "", "hsw", 4},
+    {Core::kBroadwell, "Intel Broadwell", Vendor::kIntel, 6, 0x3d, 0x3d, "", "bdw", 4},
+    {Core::kBroadwell, "Intel Broadwell", Vendor::kIntel, 6, 0x47, 0x47, "", "bdw", 4},
+    {Core::kBroadwell, "Intel Broadwell", Vendor::kIntel, 6, 0x4f, 0x4f, "", "bdw", 4},
+    {Core::kBroadwell, "Intel Broadwell", Vendor::kIntel, 6, 0x56, 0x56, "", "bdw", 4},
+    {Core::kSkylake, "Intel Skylake", Vendor::kIntel, 6, 0x4e, 0x4e, "", "skl", 4},
+    {Core::kSkylake, "Intel Skylake", Vendor::kIntel, 6, 0x5e, 0x5e, "", "skl", 4},
+    {Core::kSkylake, "Intel Kaby/Coffee Lake", Vendor::kIntel, 6, 0x8e, 0x8e, "", "skl", 4},
+    {Core::kSkylake, "Intel Kaby/Coffee Lake", Vendor::kIntel, 6, 0x9e, 0x9e, "", "skl", 4},
+    {Core::kSkylake, "Intel Comet Lake", Vendor::kIntel, 6, 0xa5, 0xa6, "", "skl", 4},
+    {Core::kSkylakeX, "Intel Skylake-SP/Cascade Lake", Vendor::kIntel, 6, 0x55, 0x55, "", "skx", 4},
+    {Core::kIceLake, "Intel Ice Lake", Vendor::kIntel, 6, 0x7d, 0x7e, "", "icl", 5},
+    {Core::kIceLake, "Intel Tiger Lake", Vendor::kIntel, 6, 0x8c, 0x8d, "", "icl", 5},
+    {Core::kIceLake, "Intel Rocket Lake", Vendor::kIntel, 6, 0xa7, 0xa7, "", "icl", 5},
+    {Core::kIceLakeX, "Intel Ice Lake-SP", Vendor::kIntel, 6, 0x6a, 0x6a, "", "icx", 5},
+    {Core::kIceLakeX, "Intel Ice Lake-D", Vendor::kIntel, 6, 0x6c, 0x6c, "", "icx", 5},
+    {Core::kSapphireRapids, "Intel Sapphire Rapids", Vendor::kIntel, 6, 0x8f, 0x8f, "", "spr", 6},
+    {Core::kSapphireRapids, "Intel Emerald Rapids", Vendor::kIntel, 6, 0xcf, 0xcf, "", "spr", 6},
+    {Core::kGraniteRapids, "Intel Granite Rapids", Vendor::kIntel, 6, 0xad, 0xae, "", "", 6},
+    {Core::kGracemont, "Intel Gracemont (E-core)", Vendor::kIntel, 6, 0x97, 0x97, "cpu_atom", "",
+     5},
+    {Core::kGracemont, "Intel Gracemont (E-core)", Vendor::kIntel, 6, 0x9a, 0x9a, "cpu_atom", "",
+     5},
+    {Core::kGracemont, "Intel Gracemont (E-core)", Vendor::kIntel, 6, 0xb7, 0xb7, "cpu_atom", "",
+     5},
+    {Core::kGracemont, "Intel Gracemont (E-core)", Vendor::kIntel, 6, 0xba, 0xba, "cpu_atom", "",
+     5},
+    {Core::kGracemont, "Intel Gracemont (E-core)", Vendor::kIntel, 6, 0xbf, 0xbf, "cpu_atom", "",
+     5},
+    {Core::kGracemont, "Intel Alder Lake-N (Gracemont)", Vendor::kIntel, 6, 0xbe, 0xbe, "", "", 5},
+    {Core::kGoldenCove, "Intel Alder Lake P-core", Vendor::kIntel, 6, 0x97, 0x97, "", "", 6},
+    {Core::kGoldenCove, "Intel Alder Lake P-core", Vendor::kIntel, 6, 0x9a, 0x9a, "", "", 6},
+    {Core::kGoldenCove, "Intel Raptor Lake P-core", Vendor::kIntel, 6, 0xb7, 0xb7, "", "", 6},
+    {Core::kGoldenCove, "Intel Raptor Lake P-core", Vendor::kIntel, 6, 0xba, 0xba, "", "", 6},
+    {Core::kGoldenCove, "Intel Raptor Lake P-core", Vendor::kIntel, 6, 0xbf, 0xbf, "", "", 6},
+    {Core::kCrestmont, "Intel Crestmont (E-core)", Vendor::kIntel, 6, 0xaa, 0xaa, "cpu_atom", "",
+     6},
+    {Core::kCrestmont, "Intel Crestmont (E-core)", Vendor::kIntel, 6, 0xac, 0xac, "cpu_atom", "",
+     6},
+    {Core::kCrestmont, "Intel Crestmont (E-core)", Vendor::kIntel, 6, 0xb5, 0xb5, "cpu_atom", "",
+     6},
+    {Core::kCrestmont, "Intel Crestmont (LP E-core)", Vendor::kIntel, 6, 0xc5, 0xc5, "cpu_lowpower",
+     "", 6},
+    {Core::kCrestmont, "Intel Sierra Forest (Crestmont)", Vendor::kIntel, 6, 0xaf, 0xaf, "", "", 6},
+    {Core::kRedwoodCove, "Intel Meteor Lake P-core", Vendor::kIntel, 6, 0xaa, 0xaa, "", "", 6},
+    {Core::kRedwoodCove, "Intel Meteor Lake P-core", Vendor::kIntel, 6, 0xac, 0xac, "", "", 6},
+    {Core::kRedwoodCove, "Intel Arrow Lake-U P-core", Vendor::kIntel, 6, 0xb5, 0xb5, "", "", 6},
+    {Core::kSkymont, "Intel Skymont (E-core)", Vendor::kIntel, 6, 0xbd, 0xbd, "cpu_atom", "", 8},
+    {Core::kSkymont, "Intel Skymont (E-core)", Vendor::kIntel, 6, 0xc5, 0xc6, "cpu_atom", "", 8},
+    {Core::kLionCove, "Intel Lunar Lake P-core", Vendor::kIntel, 6, 0xbd, 0xbd, "", "", 8},
+    {Core::kLionCove, "Intel Arrow Lake P-core", Vendor::kIntel, 6, 0xc5, 0xc6, "", "", 8},
+};
+
 constexpr CoreSet kOldFp = cores(Core::kBroadwell, Core::kSkylake);  // 256 bits, umasks combine
 constexpr CoreSet kBefore2019 =
     cores(Core::kHaswell, Core::kBroadwell, Core::kSkylake, Core::kSkylakeX);
@@ -346,6 +421,6 @@ constexpr EventRow kRows[] = {
 
 }  // namespace
 
-std::span<const EventRow> intel_rows() { return kRows; }
+EventTable intel_table() { return {kCores, kRows}; }
 
 }  // namespace hwprof

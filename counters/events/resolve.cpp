@@ -44,8 +44,7 @@ Refusal missing_pmu(const Request& request) {
 
 ResolvedEvent from_table(const Request& request, const PortableEvent& portable) {
   ResolvedEvent event = named(request, "own table");
-  const EventRow* row =
-      request.core == nullptr ? nullptr : find_row(request.core->core, portable.name);
+  const EventRow* row = request.core == nullptr ? nullptr : find_row(*request.core, portable.name);
   // The machine's lack comes first: advice on other events would be of no use without a PMU.
   if (request.pmu == nullptr) event.refusal = missing_pmu(request);
   if (row == nullptr) {

@@ -16,7 +16,7 @@ namespace {
 std::vector<NativeTerm> table_terms(const CoreRow* core, std::string_view name) {
   const PortableEvent* portable = find_portable(name);
   if (core == nullptr || portable == nullptr) return {};
-  const EventRow* row = find_row(core->core, portable->name);
+  const EventRow* row = find_row(*core, portable->name);
   if (row == nullptr) return {};
   return {row->terms.begin(), row->terms.begin() + static_cast<std::ptrdiff_t>(row->term_count())};
 }
