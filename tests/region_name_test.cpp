@@ -1,5 +1,5 @@
 // Names of regions, compared in place: any text, anywhere, and never a byte of another page.
-#include "counters/regions/region_name.h"
+#include "counters/regions/region_tree.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

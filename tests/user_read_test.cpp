@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "counters/regions/region_clock.h"
+#include "counters/regions/region_edge.h"
 
 namespace hwprof {
 namespace {

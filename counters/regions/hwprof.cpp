@@ -1,7 +1,15 @@
 // The C interface: nothing that is thrown inside gets out.
+//
+// counters/regions is a floor of its own, which is installed (libhwprof.so): the regions of a
+// program, their report and their trace. It stands on counters/perf, and on counters/events and
+// counters/machine for the names of events. What profiles, judges or renders reports may not come
+// here, and nothing of src/ but src/base: who links the library gets the functions of hwprof.h and
+// no library that these do not need. JSON is therefore written as text: the reports and traces are
+// streams of rows, and a JSON library would add its code to each program and no key.
 #include "counters/regions/hwprof.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +19,7 @@
 #include <new>
 
 #include "counters/regions/region_report.h"
+#include "src/base/files.h"
 
 namespace hwprof {
 namespace {
@@ -32,22 +41,6 @@ std::string make_report(hwprof_format format) {
   return format == HWPROF_JSON ? regions_as_json(report) : regions_as_text(report);
 }
 
-// Whole or not at all: a reader never sees half a report.
-std::string write_whole(const std::string& path, const std::string& text) {
-  const std::string unfinished = path + ".part";
-  const auto failed = [&] {
-    return fmt::format("cannot write {}: {}", path, std::strerror(errno));
-  };
-  std::FILE* file = std::fopen(unfinished.c_str(), "we");
-  if (file == nullptr) return failed();
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  std::string error = written ? "" : failed();
-  if (std::fclose(file) != 0 && error.empty()) error = failed();
-  if (error.empty() && std::rename(unfinished.c_str(), path.c_str()) != 0) error = failed();
-  if (!error.empty()) std::remove(unfinished.c_str());
-  return error;
-}
-
 // "%p" stands for the process; else that of a child is put behind the name.
 std::string path_of_process(std::string path, bool is_fork) {
   const std::string pid = fmt::format("{}", getpid());
@@ -56,8 +49,17 @@ std::string path_of_process(std::string path, bool is_fork) {
   return is_fork ? path + "." + pid : path;
 }
 
-void complain(const std::string& error) {
-  if (!error.empty()) std::fprintf(stderr, "hwprof: %s\n", error.c_str());
+// nullptr, or what is wrong.
+const char* problem_of(const Result<void>& done) {
+  return done ? nullptr : problem(text_of(done.error()));
+}
+
+void complain(const Result<void>& done) {
+  if (!done) std::fprintf(stderr, "hwprof: %s\n", text_of(done.error()).c_str());
+}
+
+tl::unexpected<Error> no_memory(std::string what) {
+  return environment_error(ENOMEM, "no memory for " + std::move(what));
 }
 
 // Apart, so that the short way of an edge keeps to the registers that it need not save.
@@ -78,19 +80,19 @@ void write_regions_at_exit() try {
   const std::string path = std::getenv("HWPROF_REGIONS");
   const bool json = path.ends_with(".json");
   if (runtime.is_fork_ && runtime.totals().threads == 0) return;
-  complain(write_whole(path_of_process(path, runtime.is_fork_),
-                       make_report(json ? HWPROF_JSON : HWPROF_TEXT)));
+  complain(write_file(path_of_process(path, runtime.is_fork_),
+                      make_report(json ? HWPROF_JSON : HWPROF_TEXT)));
 } catch (const std::bad_alloc&) {
-  complain("no memory for the report of regions");
+  complain(no_memory("the report of regions"));
 }
 
 void write_trace_at_exit() try {
   RegionRuntime& runtime = RegionRuntime::instance();
   if (runtime.is_fork_ && runtime.totals().threads == 0) return;
-  complain(write_whole(path_of_process(*runtime.trace_path_, runtime.is_fork_),
-                       runtime.trace_text().value_or(TraceText()).json));
+  complain(write_file(path_of_process(*runtime.trace_path_, runtime.is_fork_),
+                      runtime.trace_text().value_or(TraceText()).json));
 } catch (const std::bad_alloc&) {
-  complain("no memory for the trace");
+  complain(no_memory("the trace"));
 }
 
 }  // namespace hwprof
@@ -101,8 +103,7 @@ using hwprof::RegionRuntime;
 extern "C" {
 
 const char* hwprof_start(const char* events) try {
-  const auto started = RegionRuntime::instance().start(events == nullptr ? "" : events);
-  return started ? nullptr : hwprof::problem(hwprof::text_of(started.error()));
+  return hwprof::problem_of(RegionRuntime::instance().start(events == nullptr ? "" : events));
 } catch (const std::bad_alloc&) {
   return "no memory";
 }
@@ -134,8 +135,7 @@ void hwprof_describe(hwprof_region region, const char* type, const char* shape) 
 }
 
 const char* hwprof_trace(const char* path) try {
-  const auto chosen = RegionRuntime::instance().trace(path == nullptr ? "" : path);
-  return chosen ? nullptr : hwprof::problem(hwprof::text_of(chosen.error()));
+  return hwprof::problem_of(RegionRuntime::instance().trace(path == nullptr ? "" : path));
 } catch (const std::bad_alloc&) {
   return "no memory";
 }
@@ -144,8 +144,7 @@ const char* hwprof_write_trace(const char* path) try {
   if (path == nullptr) return "no path";
   const auto trace = RegionRuntime::instance().trace_text();
   if (!trace) return "no trace was asked for; call hwprof_trace() before the first region";
-  std::string error = hwprof::write_whole(path, trace->json);
-  return error.empty() ? nullptr : hwprof::problem(std::move(error));
+  return hwprof::problem_of(hwprof::write_file(path, trace->json));
 } catch (const std::bad_alloc&) {
   return "no memory";
 }
@@ -160,8 +159,7 @@ void hwprof_free(char* report) { std::free(report); }
 
 const char* hwprof_write(const char* path, hwprof_format format) try {
   if (path == nullptr) return "no path";
-  std::string error = hwprof::write_whole(path, hwprof::make_report(format));
-  return error.empty() ? nullptr : hwprof::problem(std::move(error));
+  return hwprof::problem_of(hwprof::write_file(path, hwprof::make_report(format)));
 } catch (const std::bad_alloc&) {
   return "no memory";
 }

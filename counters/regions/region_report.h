@@ -1,5 +1,5 @@
 // From sums over threads to the numbers of a report: the cost of the edges taken away, events made
-// of native ones, work over time. Pure; the writers below only print. Internal to counters/.
+// of native ones, work over time. Pure; the writers below only print.
 #pragma once
 
 #include <optional>

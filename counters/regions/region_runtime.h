@@ -1,6 +1,5 @@
 // The regions of the process: its threads as they come and go, what they leave behind, forks, and
-// the cost of an edge. Everything but the edges themselves goes through one lock. Internal to
-// counters/.
+// the cost of an edge. Everything but the edges themselves goes through one lock.
 #pragma once
 
 #include <pthread.h>
@@ -10,15 +9,38 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "counters/regions/region_setup.h"
+#include "counters/events/selection.h"
+#include "counters/machine/machine.h"
 #include "counters/regions/region_sum.h"
 #include "counters/regions/region_thread.h"
 #include "counters/regions/region_trace.h"
-#include "counters/regions/region_trace_json.h"
 
 namespace hwprof {
+
+// Which events regions count: chosen once a process, the same for every thread.
+
+// What entering and leaving an empty region costs: the least that was seen, so that no correction
+// takes away more than was added.
+struct RegionCost {
+  double inside_ns = 0;                 // counted as the region's own
+  double outside_ns = 0;                // counted as the self of the region around it
+  std::vector<double> inside, outside;  // an event each
+};
+
+struct RegionSetup {
+  Machine machine;
+  Selection selection;               // one pass of one group
+  std::vector<NativeEvent> natives;  // of that group, in its order; empty: times only
+  std::string problem;               // why HWPROF_EVENTS was not followed; may be empty
+  RegionCost cost;
+};
+
+// Fault::kUsage for an unknown event. What cannot be counted stays in, with its reason. "" asks for
+// no event, and then nothing is probed.
+Result<RegionSetup> choose_region_events(std::string_view events);
 
 // Of the calling thread; nullptr before its first region. __thread: no wrapper function around it,
 // as an extern thread_local would have.

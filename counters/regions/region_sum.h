@@ -1,5 +1,5 @@
 // Call paths summed over threads: what ended threads leave behind, and what a report is made from.
-// Plain numbers, no atomics. Internal to counters/.
+// Plain numbers, no atomics.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,6 @@
 // The regions of one thread: the stack of those that it is in, its tree of call paths, its
 // counters. What happens at each edge is here, in the order that keeps the cost out of the region:
-// counters, clock | the region | clock, counters. Internal to counters/.
+// counters, clock | the region | clock, counters.
 #pragma once
 
 #include <algorithm>

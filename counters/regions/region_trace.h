@@ -1,7 +1,6 @@
 // What a trace is made of: the last calls of one thread, in a ring of a fixed size. Only whole
 // calls are kept, so that whatever is dropped the rest still nests. Written by its thread, read by
-// who writes the trace: a lock an entry, which is for who asked for a trace alone. Internal to
-// counters/.
+// who writes the trace: a lock an entry, which is for who asked for a trace alone.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/regions/region_clock.h"
+#include "counters/events/selection.h"
 #include "counters/regions/region_edge.h"
 
 namespace hwprof {
@@ -62,5 +61,22 @@ class RegionTrace {
   std::unique_ptr<TraceCall[]> calls_;
   std::unique_ptr<std::uint64_t[]> values_;
 };
+
+// A trace in Chrome's trace event format, which Perfetto and chrome://tracing open: a slice a call,
+// nested as the calls were, a track of each event and of the memory a thread. Pure.
+struct TraceContents {
+  Selection selection;  // one pass of one group
+  std::vector<const RegionTrace*> threads;
+  bool memory_watched = false;
+  std::uint64_t dropped = 0;  // calls that no ring had room for, with those of `threads`
+  std::uint64_t open = 0;     // entries that were not left yet
+};
+
+struct TraceText {
+  std::string json;
+  std::uint64_t calls = 0, dropped = 0;
+};
+
+TraceText trace_as_json(const TraceContents& contents);
 
 }  // namespace hwprof

@@ -1,10 +1,10 @@
 // The call paths of one thread. Its owner writes without a lock and without waiting; anybody may
 // read at the same time: every number is atomic, children are only ever added, and a sequence
-// number (as the kernel's seqlock) tells the reader when a region was left meanwhile. Internal to
-// counters/.
+// number (as the kernel's seqlock) tells the reader when a region was left meanwhile.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -13,10 +13,92 @@
 #include <unordered_map>
 #include <vector>
 
-#include "counters/regions/region_name.h"
-#include "counters/regions/region_number.h"
+#include "src/base/sanitized.h"
 
 namespace hwprof {
+
+// A number that one thread writes and any may read. As std::atomic, but that its owner adds with
+// no more than a load, an addition and a store. GCC 12 takes an instruction more for each access
+// to an atomic on arm64, a tenth of an edge in all.
+class RegionNumber {
+ public:
+  RegionNumber(std::uint64_t value = 0) : value_(value) {}  // NOLINT: as an atomic, = 0
+  RegionNumber(const RegionNumber&) = delete;
+  RegionNumber& operator=(const RegionNumber&) = delete;
+  std::uint64_t operator=(std::uint64_t value) {  // NOLINT: as an atomic
+    __atomic_store_n(&value_, value, __ATOMIC_RELAXED);
+    return value;
+  }
+
+  [[nodiscard]] std::uint64_t load() const { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  operator std::uint64_t() const { return load(); }  // NOLINT: as an atomic
+
+  // By its owner. A volatile access to an aligned word is one access, as the kernel has its
+  // WRITE_ONCE; no other thread writes in between.
+  void add(std::uint64_t amount) {
+#if HWPROF_SANITIZED
+    *this = load() + amount;
+#else
+    volatile std::uint64_t& value = value_;
+    value = value + amount;
+#endif
+  }
+
+ private:
+  alignas(8) std::uint64_t value_;
+};
+
+// The name of a region, compared with that of each entry. By its text, not by its address: a
+// program may write another name to the same place. strlen and memcmp took a third of an edge, so
+// the text is kept as the caller's stands in memory: in whole words from an aligned address on.
+class RegionName {
+ public:
+  explicit RegionName(const char* name);
+  RegionName(const RegionName&) = delete;
+  RegionName& operator=(const RegionName&) = delete;
+
+  // Whether is_like() may be asked.
+  [[nodiscard]] bool stands_like(const char* name) const {
+    return !HWPROF_SANITIZED && misalignment_of(name) == misalignment_;
+  }
+  // Eight instructions for each word of eight characters.
+  [[nodiscard]] bool is_like(const char* name) const {
+    // Never past the word in which the text ends, so never into a page that it does not touch. The
+    // address goes through an empty instruction: to the compiler, a read beyond an array is none.
+    std::uintptr_t aligned = reinterpret_cast<std::uintptr_t>(name) - misalignment_;
+    asm("" : "+r"(aligned));
+    const Word* word = reinterpret_cast<const Word*>(aligned);
+    const Part* part = first_;
+    const Part* const end = end_;
+    while ((*word & part->mask) == part->text) {
+      if (++part == end) return true;
+      ++word;
+    }
+    return false;
+  }
+  [[nodiscard]] bool is(const char* name) const {
+    return stands_like(name) ? is_like(name) : text_ == name;
+  }
+  // From now on names are compared fastest with one that stands as this one does. Of the same text.
+  void stand_like(const char* name);
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  using Word [[gnu::may_alias]] = std::uint64_t;
+  struct Part {
+    std::uint64_t text = 0, mask = 0;  // 0 where neither the text nor its end is
+  };
+
+  // From the last aligned address at or before it.
+  static std::uintptr_t misalignment_of(const char* name) {
+    return reinterpret_cast<std::uintptr_t>(name) % sizeof(Word);
+  }
+
+  const Part *first_ = nullptr, *end_ = nullptr;  // of parts_, which has room for any place
+  std::uintptr_t misalignment_ = 0;
+  std::vector<Part> parts_;
+  const std::string text_;
+};
 
 // What is summed up over the entries of one call path.
 struct RegionNode {
