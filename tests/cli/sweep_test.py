@@ -83,8 +83,8 @@ class Formats(CliTest):
         self.assertEqual(len({line["time_in_n_exponent"] for line in lines}), 1)
 
     def test_text_and_markdown_have_the_verdict_the_points_and_a_plot(self):
-        for form in ["text", "markdown"]:
-            out = hwprof("sweep", *N, *SMALL, "--format", form).stdout
+        for form in ["text", "markdown"]:  # the brief text has no plot
+            out = hwprof("sweep", *N, *SMALL, "--format", form, "--full").stdout
             self.assertIn("complexity analysis in n", out.splitlines()[0])
             self.assertIn("both axes logarithmic", out)
             self.assertIn("time in n", out)
