@@ -1,11 +1,11 @@
-#include "src/cli/shape.h"
+#include "src/commands/shape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace hwprof::cli {
+namespace hwprof {
 namespace {
 
 using ::testing::ElementsAre;
@@ -140,4 +140,4 @@ TEST(Memory, LargestSizesDoNotWrapAround) {
 }
 
 }  // namespace
-}  // namespace hwprof::cli
+}  // namespace hwprof

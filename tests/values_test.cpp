@@ -51,10 +51,24 @@ TEST(Values, WholeNumbersAreDigitsInTheirRange) {
   }
 }
 
+TEST(Values, SecondsMayHaveAUnit) {
+  EXPECT_EQ(parse_seconds("--time-budget", "1.5s", 100).value(), 1.5);
+  EXPECT_EQ(parse_seconds("--time-budget", "250ms", 100).value(), 0.25);
+  EXPECT_EQ(parse_seconds("--time-budget", "1min", 100).value(), 60);
+  EXPECT_FALSE(parse_seconds("--time-budget", "2min", 100).has_value());
+}
+
+TEST(Values, SharesAreInPercentAboveOne) {
+  for (const char* text : {"5%", "5", "0.05"})
+    EXPECT_DOUBLE_EQ(parse_share("--threshold", text).value(), 0.05) << text;
+  for (const char* text : {"", "%", "five", "-1%", "101", "101%", "nan", "5%%", "1e9%"})
+    EXPECT_FALSE(parse_share("--threshold", text).has_value()) << text;
+}
+
 TEST(Values, SecondsAreFiniteAndAboveZero) {
   EXPECT_EQ(parse_seconds("--time-budget", "0.25", 100).value(), 0.25);
   EXPECT_EQ(parse_seconds("--time-budget", "1e2", 100).value(), 100);
-  for (const char* text : {"", "0", "-0", "-1", "nan", "inf", "101", "1e999", "1s", "1,5"}) {
+  for (const char* text : {"", "0", "-0", "-1", "nan", "inf", "101", "1e999", "1h", "1,5", "s"}) {
     EXPECT_FALSE(parse_seconds("--time-budget", text, 100).has_value()) << text;
   }
 }

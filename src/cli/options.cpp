@@ -1,34 +1,183 @@
 #include "src/cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <utility>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
 
 #include "src/base/suggest.h"
+#include "src/cli/groups.h"
 
 namespace hwprof::cli {
 namespace {
 
-constexpr std::size_t kHelpColumn = 30;
+constexpr std::size_t kHelpWidth = 80, kHelpColumn = 26;
+
+// The log is for people, on standard error, so that reports on standard output stay whole; until
+// this is called spdlog would write to standard output.
+void start_log(Verbosity verbosity) {
+  // The sink has colour on terminals only; NO_COLOR (no-color.org) counts when it is not empty.
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool plain = no_color != nullptr && *no_color != '\0';
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_st>(
+      plain ? spdlog::color_mode::never : spdlog::color_mode::automatic);
+  auto logger = std::make_shared<spdlog::logger>("hwprof", std::move(sink));
+  logger->set_pattern("%n: %^%l%$: %v");
+  logger->set_level(verbosity == Verbosity::kVerbose ? spdlog::level::debug
+                    : verbosity == Verbosity::kQuiet ? spdlog::level::err
+                                                     : spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+// CLI11 gives an option whatever word follows, were it the next option: `--pin --events flops`.
+std::string not_an_option(const std::string& value) {
+  const bool option = value.size() > 1 && value[0] == '-' &&
+                      (value[1] == '-' || std::isalpha(static_cast<unsigned char>(value[1])) != 0);
+  if (!option) return {};
+  return fmt::format("a value is missing before '{}' (a file of that name: ./{})", value, value);
+}
+
+// CLI11 2.1 wraps nothing.
+std::string wrap(const std::string& text) {
+  std::string out;
+  std::size_t column = 0;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    if (column > 0 && column + 1 + end - start > kHelpWidth - kHelpColumn) {
+      out += '\n';
+      column = 0;
+    }
+    if (column > 0) out += ' ', ++column;
+    out.append(text, start, end - start);
+    column += end - start;
+    start = end + 1;
+  }
+  return out;
+}
+
+// What is typed for an option, its values joined by commas.
+Result<std::string> typed(const std::string& name, bool adds_up,
+                          const std::vector<std::string>& values) {
+  if (values.size() > 1 && !adds_up)
+    return usage_error(fmt::format("{} is given {} times", name, values.size()), "give it once");
+  if (std::any_of(values.begin(), values.end(), [](const auto& text) { return text.empty(); }))
+    return usage_error(fmt::format("{} has an empty value", name));
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+}  // namespace
+
+Option Option::adds_up() {
+  row_->adds_up = true;
+  return *this;
+}
+
+Option Option::needs(const Option& other) {
+  row_->option->needs(other.row_->option);
+  return *this;
+}
+
+Option Option::excludes(const Option& other) {
+  row_->option->excludes(other.row_->option);
+  return *this;
+}
+
+bool Option::given() const { return row_->option->count() > 0; }
+
+std::string Option::name() const { return row_->option->get_name(); }
+
+Option Options::value(const char* names, const char* shown, Read read, const std::string& help) {
+  CLI::Option* option = app_->add_option(names)
+                            ->description(wrap(help))
+                            ->option_text(shown)
+                            ->allow_extra_args(false)
+                            ->check(not_an_option)
+                            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                            ->group(group_);
+  return Option(rows_.emplace_back(Option::Row{option, std::move(read)}));
+}
+
+Option Options::flag(const char* names, bool& to, const std::string& help, bool value) {
+  // A text of its own keeps CLI11 from listing there what the flag excludes.
+  CLI::Option* option = app_->add_flag(names)
+                            ->description(wrap(help))
+                            ->option_text(" ")
+                            ->disable_flag_override()
+                            ->group(group_);
+  const auto set = [&to, value](const std::string&, const std::string&) -> Result<void> {
+    to = value;
+    return {};
+  };
+  return Option(rows_.emplace_back(Option::Row{option, set, true}));
+}
+
+void Options::words(const char* name, const char* shown, std::vector<std::string>& to,
+                    const std::string& help) {
+  app_->add_option(name, to, wrap(help))->option_text(shown);
+}
+
+void Options::footer(const std::string& text) { app_->footer("\n" + text); }
+
+Result<void> Options::finish() const {
+  for (const Option::Row& row : rows_) {
+    if (row.option->count() == 0) continue;
+    const std::string name = row.option->get_name();
+    TRY(const std::string text, typed(name, row.adds_up, row.option->results()));
+    TRY(row.read(name, text));
+  }
+  for (const auto& check : checks_) TRY(check());
+  return {};
+}
+
+namespace {
+
+// A command with its options, none of them read yet.
+struct Declared {
+  explicit Declared(const Command& command)
+      : app(std::string(command.help), fmt::format("hwprof {}", command.name)), options(app) {
+    app.get_formatter()->column_width(kHelpColumn);
+    app.set_help_flag();
+    app.allow_extras();
+    action = command.declare(options);
+    options.group(kGeneral);
+    auto shown =
+        options.flag("-v,--verbose", verbose, "Log each step on standard error. Default: off.");
+    options.flag("-q,--quiet", quiet, "Log errors only, show no progress. Default: off.")
+        .excludes(shown);
+    app.set_help_flag("-h,--help", "Print this help and exit.")->group(kGeneral);
+  }
+
+  [[nodiscard]] Verbosity verbosity() const {
+    return verbose ? Verbosity::kVerbose : quiet ? Verbosity::kQuiet : Verbosity::kNormal;
+  }
+
+  CLI::App app;
+  Options options;
+  Action action;
+  bool verbose = false, quiet = false;
+};
 
 std::string main_help(std::span<const Command> commands) {
   std::string text =
-      "hwprof: counts what the hardware did in numeric code, and says whether the optimized BLAS\n"
-      "did it and how far that is from the machine's peak.\n\n"
+      "hwprof: counts what the hardware did in numeric code, and says whether the\n"
+      "optimized BLAS did it and how far that is from the machine's peak.\n\n"
       "Usage: hwprof [COMMAND] [OPTIONS]\n\nCommands:\n";
-  for (const Command& command : commands) {
+  for (const Command& command : commands)
     text += fmt::format("  {:<10} {}\n", command.name, command.help);
-  }
   text += fmt::format(
       "\nWithout COMMAND: {0}.\n\n"
       "  hwprof --pin 0 --events flops,llc-miss   the main job on CPU 0\n"
       "  hwprof run -- python3 train.py           which BLAS does any program use?\n"
       "  hwprof {0} --help                    its options\n"
       "  hwprof --version\n\n"
-      "Exit codes: 0 done, 1 a check says no (--require, doctor), 2 wrong usage or input,\n"
-      "3 could not be measured, 130 interrupted; run: that of the command.\n",
+      "Exit codes: 0 done, 1 a check says no (--require, doctor), 2 wrong usage or\n"
+      "input, 3 could not be measured, 130 interrupted; run: that of the command.\n",
       commands.front().name);
   return text;
 }
@@ -40,16 +189,46 @@ const Command* find(std::span<const Command> commands, std::string_view name) {
 }
 
 tl::unexpected<Error> unknown(std::string_view kind, std::string_view word,
-                              const std::vector<std::string_view>& known, std::string_view help) {
-  const std::string near = did_you_mean(nearest(word, std::span<const std::string_view>(known)));
+                              const std::vector<std::string>& known, std::string_view help) {
+  const std::string near = did_you_mean(nearest(word, std::span<const std::string>(known)));
   return usage_error(fmt::format("unknown {} '{}'", kind, word),
                      near.empty() ? fmt::format("see {}", help) : near);
+}
+
+// "--pin CPUS"; a flag's text is blank.
+std::string usage_of(const std::string& name, const CLI::Option& option) {
+  const std::string shown = option.get_option_text();
+  return shown == " " ? name : name + " " + shown;
+}
+
+// Misspelt, or an option of other commands.
+tl::unexpected<Error> unknown_option(const std::string& typed, const CLI::App& app,
+                                     std::span<const Command> commands, const Command& command) {
+  const std::string word = typed.starts_with("--") ? typed.substr(0, typed.find('=')) : typed;
+  std::vector<std::string> owners;
+  std::string usage;
+  for (const Command& other : commands) {
+    const Declared declared(other);
+    const CLI::Option* option = declared.app.get_option_no_throw(word);
+    if (option == nullptr || &other == &command) continue;
+    owners.emplace_back(other.name);
+    if (usage.empty()) usage = usage_of(word, *option);
+  }
+  if (!owners.empty()) {
+    return usage_error(
+        fmt::format("hwprof {} has no {}", command.name, word),
+        fmt::format("{} {}: hwprof {} {}", fmt::join(owners, ", "),
+                    owners.size() > 1 ? "have it" : "has it", owners.front(), usage));
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return unknown("option", word, names, fmt::format("hwprof {} --help", command.name));
 }
 
 // What CLI11 took for neither an option nor its value.
 Result<void> check_no_extras(const CLI::App& app, std::span<const Command> commands,
                              const Command& command) {
-  const std::string help = fmt::format("hwprof {} --help", command.name);
   const std::vector<std::string> extras = app.remaining();
   const auto extra =
       std::find_if(extras.begin(), extras.end(), [](const auto& word) { return word != "--"; });
@@ -65,24 +244,30 @@ Result<void> check_no_extras(const CLI::App& app, std::span<const Command> comma
         command.takes_command
             ? fmt::format("the command stands behind dashes: hwprof {} -- COMMAND ARGS",
                           command.name)
-            : fmt::format("see {}", help));
+            : fmt::format("see hwprof {} --help", command.name));
   }
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  const std::string word =
-      extra->compare(0, 2, "--") == 0 ? extra->substr(0, extra->find('=')) : *extra;
-  return unknown("option", word, {names.begin(), names.end()}, help);
+  return unknown_option(*extra, app, commands, command);
 }
 
-// CLI11's exceptions end here.
-Result<void> parse_words(CLI::App& app, std::vector<std::string> words, std::string& text) {
+// CLI11's exceptions end here; true where the help is asked for.
+Result<bool> parse_words(CLI::App& app, std::vector<std::string> words) {
+  // "--a requires --b" and "--a excludes --b" are all that these two say.
+  const auto both = [](const CLI::ParseError& error) {
+    const std::string what = error.what();
+    return std::pair(what.substr(0, what.find(' ')), what.substr(what.rfind(' ') + 1));
+  };
   std::reverse(words.begin(), words.end());  // CLI11 wants them so
   try {
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    text = app.help();
+    return true;
+  } catch (const CLI::RequiresError& error) {
+    const auto [given, missing] = both(error);
+    return usage_error(fmt::format("{} needs {}", given, missing),
+                       fmt::format("add {}", usage_of(missing, *app.get_option(missing))));
+  } catch (const CLI::ExcludesError& error) {
+    const auto [one, other] = both(error);
+    return usage_error(fmt::format("{} and {} exclude each other", one, other), "leave one out");
   } catch (const CLI::ArgumentMismatch& mismatch) {
     // "--pin: 1 required FILE missing", or for a flag "quiet was given a disallowed ...".
     const std::string what = mismatch.what();
@@ -92,15 +277,10 @@ Result<void> parse_words(CLI::App& app, std::vector<std::string> words, std::str
   } catch (const CLI::ParseError& error) {
     return usage_error(error.what());
   }
-  return {};
+  return false;
 }
 
 }  // namespace
-
-std::vector<std::string> words_behind_dashes(const std::vector<std::string>& command_line) {
-  const auto dashes = std::find(command_line.begin(), command_line.end(), "--");
-  return {dashes == command_line.end() ? dashes : dashes + 1, command_line.end()};
-}
 
 Result<Invocation> parse(std::span<const Command> commands, const std::vector<std::string>& args) {
   const std::string first = args.empty() ? std::string() : args.front();
@@ -110,33 +290,26 @@ Result<Invocation> parse(std::span<const Command> commands, const std::vector<st
   const bool named = !args.empty() && (first.empty() || first.front() != '-');
   const Command* command = named ? find(commands, first) : &commands.front();
   if (command == nullptr) {
-    std::vector<std::string_view> names;
-    for (const Command& known : commands) names.push_back(known.name);
+    std::vector<std::string> names;
+    for (const Command& known : commands) names.emplace_back(known.name);
     return unknown("command", first, names, "hwprof --help");
   }
-  CLI::App app(std::string(command->help), fmt::format("hwprof {}", command->name));
-  app.get_formatter()->column_width(kHelpColumn);
-  app.set_help_flag("-h,--help", "Print this help and exit.");
-  app.allow_extras();
-  Action action = command->declare(app);
 
-  Invocation invocation;
-  const auto words_begin = args.begin() + (named ? 1 : 0);
-  const auto words_end =
-      command->takes_command ? std::find(words_begin, args.end(), "--") : args.end();
-  if (auto parsed = parse_words(app, {words_begin, words_end}, invocation.text); !parsed) {
-    return error_of(parsed);
-  }
-  if (!invocation.text.empty()) return invocation;
-  if (auto none = check_no_extras(app, commands, *command); !none) {
-    return error_of(none);
-  }
-  std::vector<std::string> command_line = {"hwprof"};
-  command_line.insert(command_line.end(), args.begin(), args.end());
-  invocation.run = [action = std::move(action), command_line = std::move(command_line)] {
-    return action(command_line);
-  };
-  return invocation;
+  const auto begin = args.begin() + (named ? 1 : 0);
+  const auto dashes = command->takes_command ? std::find(begin, args.end(), "--") : args.end();
+  const auto declared = std::make_shared<Declared>(*command);
+  TRY(const bool help, parse_words(declared->app, {begin, dashes}));
+  if (help) return Invocation{declared->app.help(), {}};
+  TRY(check_no_extras(declared->app, commands, *command));
+  TRY(declared->options.finish());
+
+  CommandLine line{.words = {"hwprof"}, .verbosity = declared->verbosity()};
+  line.words.insert(line.words.end(), args.begin(), args.end());
+  if (dashes != args.end()) line.command.assign(dashes + 1, args.end());
+  return Invocation{{}, [action = std::move(declared->action), line = std::move(line)] {
+                      start_log(line.verbosity);
+                      return action(line);
+                    }};
 }
 
 }  // namespace hwprof::cli

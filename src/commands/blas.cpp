@@ -14,6 +14,7 @@
 #include "src/commands/run.h"
 #include "src/report/documents/survey.h"
 #include "src/report/printable.h"
+#include "src/report/render/output.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
@@ -79,6 +80,7 @@ Result<int> run_blas(const BlasOptions& options) {
   if (!options.run.request.command.empty()) return judge_command(options.run);
   const Budgets& budgets = options.quick ? kQuick : kFull;
   const auto deadline = Clock::now() + budgets.all;
+  if (!options.output.file.empty()) TRY(report::check_writable(options.output.file));
   TRY(const auto libraries, libraries_to_measure(options));
 
   report::BlasSurvey record;
@@ -100,9 +102,7 @@ Result<int> run_blas(const BlasOptions& options) {
   record.notes = {
       "* is what programs get; one thread, square matrices, a child process each; the peak is that "
       "of float32 FMA on the same core, for dgemm half of it"};
-  const auto printed =
-      report::write_report(record, {report::survey_document, report::survey_json}, options.output);
-  if (!printed) return error_of(printed);
+  TRY(report::write_report(record, {report::survey_document, report::survey_json}, options.output));
   return exit_code(record.blas.verdict);
 }
 

@@ -107,9 +107,7 @@ Result<TimeSample> read_time(const Json& time, const std::string& place) {
                        "the file was not written by hwprof, or changed since");
   }
   sample.median_ns = middle.get<double>();
-  const auto slices = read_times(at(time, "/slices"), 1, place + ".slices");
-  if (!slices) return error_of(slices);
-  sample.ns = *slices;
+  TRY(sample.ns, read_times(at(time, "/slices"), 1, place + ".slices"));
   for (const Json& gflops : at(time, "/slice_peak_gflops"))
     if (is_time(gflops)) sample.peak_gflops.push_back(gflops.get<double>());
   if (sample.peak_gflops.size() != sample.ns.size()) sample.peak_gflops.clear();
@@ -171,9 +169,8 @@ Result<void> read_rows(const ReportFile& file, const RowList& list, Comparable& 
       return usage_error(fmt::format("{} has no name", place),
                          "the file was not written by hwprof, or changed since");
     }
-    const auto time = read_time(at(rows[i], "/time_ns"), place + ".time_ns");
-    if (!time) return error_of(time);
-    to.rows.push_back({names.group, names.name, names.label, *time});
+    TRY(TimeSample time, read_time(at(rows[i], "/time_ns"), place + ".time_ns"));
+    to.rows.push_back({names.group, names.name, names.label, std::move(time)});
   }
   return {};
 }
@@ -219,18 +216,15 @@ void tell_apart(std::vector<ComparableRow>& rows) {
 }  // namespace
 
 Result<Comparable> read_comparable(const std::string& path) {
-  const Result<ReportFile> file = read_report(path, kKnown);
-  if (!file) return error_of(file);
-  const Json& json = file->json;
+  TRY(const ReportFile file, read_report(path, kKnown));
+  const Json& json = file.json;
   Comparable out;
-  out.file = {path, file->schema, string_at(json, "/started_utc"), strings_at(json, "/command")};
+  out.file = {path, file.schema, string_at(json, "/started_utc"), strings_at(json, "/command")};
   for (const RowList& list : kRowLists) {
-    if (list.schema != file->schema) continue;
-    if (auto done = read_rows(*file, list, out); !done) return error_of(done);
+    if (list.schema != file.schema) continue;
+    TRY(read_rows(file, list, out));
   }
-  if (file->schema == kRun) {
-    if (auto done = read_run(*file, out); !done) return error_of(done);
-  }
+  if (file.schema == kRun) TRY(read_run(file, out));
   if (out.rows.empty()) {
     return usage_error(fmt::format("{} holds no rows: there is nothing to compare", path),
                        "the file was not written by hwprof, or changed since");

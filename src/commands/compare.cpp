@@ -1,9 +1,11 @@
-#include "src/commands/compare.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
+#include "src/cli/groups.h"
+#include "src/cli/values.h"
+#include "src/commands/commands.h"
 #include "src/commands/comparable.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
@@ -12,6 +14,12 @@
 
 namespace hwprof {
 namespace {
+
+struct CompareOptions {
+  std::vector<std::string> files;  // the first one is the baseline
+  double threshold = 0.05;
+  Output output;
+};
 
 constexpr const char* kVerdicts[] = {"same", "faster", "slower", "clock", "not-comparable"};
 
@@ -36,10 +44,11 @@ std::vector<Match> match(const Comparable& baseline, const Comparable& other) {
 }
 
 std::vector<std::string> only_in(const Comparable& one, const Comparable& other) {
-  std::vector<std::string> lonely;
+  std::vector<std::string> unmatched;
   for (const ComparableRow& row : one.rows)
-    if (find(other, row) == nullptr) lonely.push_back(fmt::format("{}: {}", row.group, row.name));
-  return lonely;
+    if (find(other, row) == nullptr)
+      unmatched.push_back(fmt::format("{}: {}", row.group, row.name));
+  return unmatched;
 }
 
 std::string condition_of(const Comparable& of, const std::string& name) {
@@ -97,41 +106,37 @@ report::ComparedRow record_of(const Match& match, const RowChange& change) {
 Result<std::vector<Comparable>> read_all(const std::vector<std::string>& paths) {
   std::vector<Comparable> reports;
   for (const std::string& path : paths) {
-    Result<Comparable> one = read_comparable(path);
-    if (!one) return error_of(one);
-    const report::ComparedFile& first = reports.empty() ? one->file : reports.front().file;
-    if (one->file.schema != first.schema) {
+    TRY(Comparable one, read_comparable(path));
+    const report::ComparedFile& first = reports.empty() ? one.file : reports.front().file;
+    if (one.file.schema != first.schema) {
       return usage_error(fmt::format("{} is {} and {} is {}: they have no rows in common",
-                                     first.path, first.schema, path, one->file.schema),
+                                     first.path, first.schema, path, one.file.schema),
                          "compare reports of the same command of hwprof");
     }
-    if (!reports.empty() && match(reports.front(), *one).empty()) {
+    if (!reports.empty() && match(reports.front(), one).empty()) {
       return usage_error(
           fmt::format("{} and {} have no row in common, such as {} and {}", first.path, path,
-                      reports.front().rows.front().label, one->rows.front().label),
+                      reports.front().rows.front().label, one.rows.front().label),
           "compare reports on the same workload, shape, threads or command");
     }
-    reports.push_back(*std::move(one));
+    reports.push_back(std::move(one));
   }
   return reports;
 }
 
-}  // namespace
-
 Result<int> run_compare(const CompareOptions& options) {
   // 1. What the files hold.
   if (!options.output.file.empty()) {
-    if (auto done = report::check_writable(options.output.file); !done) return error_of(done);
+    TRY(report::check_writable(options.output.file));
   }
-  const Result<std::vector<Comparable>> reports = read_all(options.files);
-  if (!reports) return error_of(reports);
-  const Comparable& baseline = reports->front();
+  TRY(const std::vector<Comparable> reports, read_all(options.files));
+  const Comparable& baseline = reports.front();
 
   // 2. All rows of all files at once: the correction is for all that is asked.
   std::vector<std::vector<Match>> matches;
   std::vector<SamplePair> pairs;
-  for (std::size_t i = 1; i < reports->size(); ++i) {
-    const Comparable& other = (*reports)[i];
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    const Comparable& other = reports[i];
     const bool same_peak = !baseline.peak_of.empty() && baseline.peak_of == other.peak_of;
     matches.push_back(match(baseline, other));
     for (const Match& rows : matches.back())
@@ -146,7 +151,7 @@ Result<int> run_compare(const CompareOptions& options) {
   record.baseline = baseline.file;
   bool slower = false;
   for (std::size_t i = 0, next = 0; i < matches.size(); ++i) {
-    const Comparable& other = (*reports)[i + 1];
+    const Comparable& other = reports[i + 1];
     report::FileComparison& file = record.files.emplace_back();
     file.file = other.file;
     for (const Match& rows : matches[i]) {
@@ -157,11 +162,35 @@ Result<int> run_compare(const CompareOptions& options) {
     file.only_here = only_in(other, baseline);
     file.warnings = differences(baseline, other);
   }
-  const auto done = report::write_report(
+  TRY(report::write_report(
       record, {report::comparison_document, report::comparison_json, report::comparison_csv},
-      options.output);
-  if (!done) return error_of(done);
+      options.output));
   return slower ? 1 : 0;
+}
+
+}  // namespace
+
+cli::Action compare_command(cli::Options& options) {
+  auto to = std::make_shared<CompareOptions>();
+  options.words("files", "BASELINE FILE...", to->files,
+                "JSON reports of hwprof profile, run or sweep; the first one is the baseline, each "
+                "other one is compared with it.");
+  options.group(cli::kWork);
+  options.value("--threshold", "SHARE", to->threshold, cli::parse_share,
+                "Call a row slower or faster beyond this share of its time: 5%, 5 or 0.05. "
+                "Default: 5%.");
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown});
+  options.footer(
+      "hwprof --pin 0 --format json -o before.json\n"
+      "hwprof compare before.json after.json\n"
+      "\nExit codes: 0 no row is slower by more than the threshold, 1 some row is,\n"
+      "2 wrong usage or input.");
+  options.check([to]() -> Result<void> {
+    if (to->files.size() >= 2) return {};
+    return usage_error("compare needs two reports or more",
+                       "hwprof compare BASELINE.json FILE.json");
+  });
+  return [to](const cli::CommandLine&) { return run_compare(*to); };
 }
 
 }  // namespace hwprof

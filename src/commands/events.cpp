@@ -1,17 +1,28 @@
-#include "src/commands/events.h"
-
 #include <fmt/format.h>
+
+#include <memory>
+#include <optional>
 
 #include "counters/events/event_table.h"
 #include "counters/events/pfm.h"
 #include "counters/events/resolve.h"
 #include "src/base/suggest.h"
+#include "src/cli/groups.h"
+#include "src/cli/values.h"
+#include "src/commands/commands.h"
 #include "src/commands/try_events.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {
+
+struct EventsOptions {
+  std::vector<std::string> names;  // to be explained; empty: list all
+  std::optional<CpuId> cpu;        // another machine's; absent: this one
+  CpuList pin;                     // the CPU whose kind of core is meant; empty: the first
+  Output output;
+};
 
 std::vector<NativeTerm> table_terms(const CoreRow* core, std::string_view name) {
   const PortableEvent* portable = find_portable(name);
@@ -40,7 +51,7 @@ std::string pmu_sentence(const Machine& machine, const PmuDevice* device) {
 
 // Each name resolved and tried on `cpu`, where the caller is.
 Result<report::Events> look_here(unsigned cpu, const std::vector<std::string>& names) {
-  if (auto done = pin_to({cpu}); !done) return error_of(done);
+  TRY(pin_to({cpu}));
   const Machine machine = probe_machine(cpu);
   const PmuDevice* device = machine.pmu.for_cpu(cpu);
   const CoreRow* core = find_core(machine.id, device == nullptr ? "" : device->name);
@@ -50,16 +61,14 @@ Result<report::Events> look_here(unsigned cpu, const std::vector<std::string>& n
   events.cpu = cpu;
   events.pmu = pmu_sentence(machine, device);
   events.libpfm = libpfm_sentence();
-  const auto counts = try_events(machine, cpu, names);
-  if (!counts) return error_of(counts);
+  TRY(const auto counts, try_events(machine, cpu, names));
   report::EventsCore& lines = events.cores.emplace_back();
   if (core != nullptr) lines.core = core->name;
   if (device != nullptr) lines.pmu = device->name;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Result<ResolvedEvent> resolved = resolve(machine, cpu, names[i]);
-    if (!resolved) return error_of(resolved);
-    lines.events.push_back({*std::move(resolved), table_terms(core, names[i]),
-                            to_string((*counts)[i].status), (*counts)[i].reason});
+    TRY(ResolvedEvent resolved, resolve(machine, cpu, names[i]));
+    lines.events.push_back({std::move(resolved), table_terms(core, names[i]),
+                            to_string(counts[i].status), counts[i].reason});
   }
   return events;
 }
@@ -96,35 +105,69 @@ Result<report::Events> look_at(const CpuId& id, const std::vector<std::string>& 
         if (hint.empty()) hint = "libpfm4's names and raw events are explained without --cpu only";
         return usage_error(fmt::format("'{}' is no portable event name", name), std::move(hint));
       }
-      Result<ResolvedEvent> resolved = resolve(machine, 0, name);
-      if (!resolved) return error_of(resolved);
+      TRY(ResolvedEvent resolved, resolve(machine, 0, name));
       std::vector<NativeTerm> terms = table_terms(core, name);
-      std::string status = status_elsewhere(*resolved, terms);
-      std::string reason = resolved->countable() ? "" : to_text(resolved->refusal);
+      std::string status = status_elsewhere(resolved, terms);
+      std::string reason = resolved.countable() ? "" : to_text(resolved.refusal);
       lines.events.push_back(
-          {*std::move(resolved), std::move(terms), std::move(status), std::move(reason)});
+          {std::move(resolved), std::move(terms), std::move(status), std::move(reason)});
     }
   }
   return events;
 }
-
-}  // namespace
 
 Result<int> run_events(const EventsOptions& options) {
   std::vector<std::string> names = options.names;
   if (names.empty()) {
     for (const std::string_view name : portable_names()) names.emplace_back(name);
   }
-  Result<report::Events> events =
-      options.cpu ? look_at(*options.cpu, names)
-                  : look_here(options.pin.value_or(allowed_cpus().front()), names);
-  if (!events) return error_of(events);
-  events->version = HWPROF_VERSION;
-  events->explain = !options.names.empty();
-  const auto printed =
-      report::write_report(*events, {report::events_document, report::events_json}, options.output);
-  if (!printed) return error_of(printed);
+  const unsigned cpu = (options.pin.empty() ? allowed_cpus() : options.pin).front();
+  TRY(report::Events events, options.cpu ? look_at(*options.cpu, names) : look_here(cpu, names));
+  events.version = HWPROF_VERSION;
+  events.explain = !options.names.empty();
+  TRY(report::write_report(events, {report::events_document, report::events_json}, options.output));
   return 0;
+}
+
+// One word may hold several events, as --events takes them.
+Result<void> split_names(EventsOptions& options) {
+  std::vector<std::string> all;
+  for (const std::string& word : options.names) {
+    TRY(const auto names, cli::parse_events("an event", word));
+    all.insert(all.end(), names.begin(), names.end());
+  }
+  options.names = std::move(all);
+  return {};
+}
+
+}  // namespace
+
+cli::Action events_command(cli::Options& options) {
+  auto to = std::make_shared<EventsOptions>();
+  options.words("names", "[NAME...]", to->names, "Explain these events. Default: list all.");
+  options.group(cli::kWork);
+  const auto read_cpu = [](const std::string&, const std::string& text) {
+    return parse_cpu_id(text);
+  };
+  const auto cpu = options.value("--cpu", "CPU", to->cpu, read_cpu,
+                                 "Explain for another CPU, by vendor/family/model: intel/6/143, "
+                                 "amd/26/2, arm/0x41/0xd0c. Default: this machine's.");
+  cli::pin(options, to->pin,
+           "Count on this CPU: on a hybrid it picks the kind of core. Default: the first that "
+           "hwprof may use.")
+      .excludes(cpu);
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown});
+  options.footer(
+      "hwprof events flops llc-miss            what they become on this machine\n"
+      "hwprof events --cpu intel/6/143 flops   and on a Sapphire Rapids");
+  options.check([to]() -> Result<void> {
+    if (to->pin.size() > 1) {
+      return usage_error(fmt::format("--pin {}: one CPU is needed here", format_cpu_list(to->pin)),
+                         "it picks the kind of core on a hybrid machine");
+    }
+    return split_names(*to);
+  });
+  return [to](const cli::CommandLine&) { return run_events(*to); };
 }
 
 }  // namespace hwprof

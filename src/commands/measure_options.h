@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "counters/machine/affinity.h"
+#include "src/cli/options.h"
 #include "src/model/output.h"
 #include "src/model/regions_record.h"
 
@@ -48,5 +49,12 @@ struct MeasureOptions {
   std::uint64_t seed = 0;            // of inputs and weights
   std::vector<std::string> command;  // as typed, for the report
 };
+
+// --blas, --seed
+void declare_inputs(cli::Options& options, MeasureOptions& to);
+// --pin, --events, --threads, --isa, --passes
+void declare_machine(cli::Options& options, MachineOptions& to);
+// --time-budget
+void declare_time_budget(cli::Options& options, BudgetOptions& to);
 
 }  // namespace hwprof

@@ -1,18 +1,27 @@
-#include "src/commands/peak.h"
-
 #include <spdlog/spdlog.h>
 
+#include <memory>
+#include <optional>
+
+#include "src/cli/groups.h"
+#include "src/cli/values.h"
+#include "src/commands/commands.h"
 #include "src/measure/ceilings.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
+namespace {
+
+struct PeakOptions {
+  CpuList pin;  // empty: where the process may run
+  std::optional<int> threads;
+  Output output;
+};
 
 Result<int> run_peak(const PeakOptions& options) {
   const bool pinned = !options.pin.empty();
-  if (pinned) {
-    if (auto done = pin_to(options.pin); !done) return error_of(done);
-  }
+  if (pinned) TRY(pin_to(options.pin));
   report::PeakReport record;
   record.version = HWPROF_VERSION;
   record.pinned = options.pin;
@@ -25,14 +34,24 @@ Result<int> run_peak(const PeakOptions& options) {
   }
   ThreadTeam team(threads, pinned ? record.cpus : CpuList{});
   if (pinned && threads > 1) {  // the caller is number 0 of the team
-    if (auto done = pin_to({record.cpus.front()}); !done) return error_of(done);
+    TRY(pin_to({record.cpus.front()}));
   }
   record.peak = measure_peak(record.machine, team);
   settle_peak(record.peak, {});
-  const auto printed = report::write_report(
-      record, {report::peak_document, report::peak_report_json}, options.output);
-  if (!printed) return error_of(printed);
+  TRY(report::write_report(record, {report::peak_document, report::peak_report_json},
+                           options.output));
   return 0;
+}
+
+}  // namespace
+
+cli::Action peak_command(cli::Options& options) {
+  auto to = std::make_shared<PeakOptions>();
+  cli::pin(options, to->pin);
+  options.value("--threads", "N", to->threads, cli::whole(1, cli::kMaxThreads),
+                "Compute with N threads. Default: one for each CPU it may use.");
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown});
+  return [to](const cli::CommandLine&) { return run_peak(*to); };
 }
 
 }  // namespace hwprof

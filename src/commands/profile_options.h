@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "src/cli/options.h"
 #include "src/commands/measure_options.h"
 #include "src/workloads/inputs/batch.h"
 #include "src/workloads/inputs/documents.h"
@@ -53,5 +55,8 @@ struct ProfileOptions {
   std::variant<TextCnnOptions, NetworkOptions, MlpOptions> workload;
   bool require_optimal_blas = false, require_counters = false;
 };
+
+// Filled in once the options are read.
+std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options);
 
 }  // namespace hwprof

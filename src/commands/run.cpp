@@ -87,6 +87,11 @@ Result<int> run_run(const RunOptions& options) {
   if (record->not_run.empty()) {
     write_run_report(*record, options);
     write_stacks(*record, options);
+    if (options.require_optimal_blas && record->exit == 0 &&
+        record->blas.verdict != report::VerdictKind::kOptimal) {
+      spdlog::error("--require optimal-blas: the verdict is {}", to_text(record->blas.verdict));
+      return 1;
+    }
   } else {
     spdlog::error("{}", report::printable(record->not_run));
   }

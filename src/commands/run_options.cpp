@@ -3,265 +3,145 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <limits>
 #include <memory>
 
-#include "src/cli/log.h"
-#include "src/cli/options.h"
-#include "src/cli/value_options.h"
+#include "src/cli/groups.h"
 #include "src/cli/values.h"
-#include "src/commands/region_options.h"
+#include "src/commands/attach.h"
+#include "src/commands/commands.h"
+#include "src/commands/run.h"
 
-namespace hwprof::cli {
+namespace hwprof {
 namespace {
 
-constexpr double kMaxSeconds = 1e6;
 constexpr std::uint64_t kMaxFrequency = 10000;
 constexpr std::uint64_t kMostRuns = 10000;
 
-constexpr Choice<Format> kFormats[] = {
-    {"text", Format::kText}, {"json", Format::kJson}, {"markdown", Format::kMarkdown}};
-
-constexpr const char* kWork = "What is run";
-constexpr const char* kMeasure = "How it is observed";
-constexpr const char* kReport = "The report";
-
-using Text = const std::string&;
-using Row = ValueOption<RunOptions>;
-
-constexpr Row kPin = {
-    "--pin",
-    "CPUS",
-    kWork,
-    Occurs::kOnce,
-    [](Text, Text text, RunOptions& to) { return store(parse_cpu_list(text), to.request.pin); },
-    "Run the command on these CPUs only, as in 0 or 0,2-3. Default:\n"
-    "wherever the kernel puts it."};
-constexpr Row kUser = {"--user",
-                       "NAME",
-                       kWork,
-                       Occurs::kOnce,
-                       [](Text, Text text, RunOptions& to) {
-                         return store<std::string>(text, to.request.user.emplace());
-                       },
-                       "Run the command with the rights of this user; hwprof keeps its\n"
-                       "own. Only for root. Default: as hwprof itself."};
-constexpr Row kRepeat = {"--repeat",
-                         "R",
-                         kWork,
-                         Occurs::kOnce,
-                         [](Text name, Text text, RunOptions& to) {
-                           return store(parse_whole(name, text, 1, kMostRuns), to.request.repeat);
-                         },
-                         "Run the command R times more, after the observed run, to time it and\n"
-                         "no more: best, median, 95 % interval, outliers. At most 10000.\n"
-                         "Default: 0."};
-constexpr Row kWarmup = {"--warmup",
-                         "W",
-                         kWork,
-                         Occurs::kOnce,
-                         [](Text name, Text text, RunOptions& to) {
-                           return store(parse_whole(name, text, 0, kMostRuns), to.request.warmup);
-                         },
-                         "Before the R runs, run it W times that do not count. Default: 0."};
-constexpr Row kSeconds = {"--seconds",
-                          "S",
-                          kWork,
-                          Occurs::kOnce,
-                          [](Text name, Text text, RunOptions& to) {
-                            return store(parse_seconds(name, text, kMaxSeconds),
-                                         to.request.attach_seconds.emplace());
-                          },
-                          "Detach after S seconds. Default: when it ends, or at Ctrl-C."};
-constexpr Row kEvents = {"--events",
-                         "LIST",
-                         kMeasure,
-                         Occurs::kAddsUp,
-                         [](Text name, Text text, RunOptions& to) {
-                           return store(parse_events(name, text), to.request.events);
-                         },
-                         "Count these events, separated by commas: names, r01c2, or\n"
-                         "cpu/event=0xc2,umask=0x1/. Default: cycles, instructions, flops,\n"
-                         "llc-miss, task-clock, context-switches, migrations, page-faults."};
-constexpr Row kFrequency = {
-    "--frequency",
-    "HZ",
-    kMeasure,
-    Occurs::kOnce,
-    [](Text name, Text text, RunOptions& to) {
-      return store(parse_whole(name, text, 1, kMaxFrequency), to.request.frequency_hz);
-    },
-    "Sample so many times in a second of CPU time. Default: 997, at most\n10000."};
-constexpr Row kFormat = {"--format",
-                         "FORMAT",
-                         kReport,
-                         Occurs::kOnce,
-                         [](Text name, Text text, RunOptions& to) {
-                           return store(parse_choice(name, text, kFormats), to.output.format);
-                         },
-                         "Print text, json or markdown. Default: text."};
-constexpr Row kOutput = {"-o,--output",
-                         "FILE",
-                         kReport,
-                         Occurs::kOnce,
-                         [](Text, Text text, RunOptions& to) {
-                           return store<std::string>(text == "-" ? "" : text, to.output.file);
-                         },
-                         "Write the report to FILE, whole or not at all. Default: \"-\",\n"
-                         "standard error; standard output is the command's."};
-
-// A file for the sampled call stacks.
-template <std::string RunOptions::*kMember>
-Result<void> set_stacks(Text, Text text, RunOptions& to) {
-  to.request.stacks = true;
-  return store<std::string>(text, to.*kMember);
+cli::Option declare_events(cli::Options& options, RunRequest& request) {
+  return cli::events(options, request.events,
+                     "cycles, instructions, flops, llc-miss, task-clock, context-switches, "
+                     "migrations, page-faults");
 }
 
-Result<void> set_flame(Text name, Text text, RunOptions& to) {
-  if (!text.ends_with(".svg") && !text.ends_with(".html")) {
-    return usage_error(
-        fmt::format("{} takes a file that ends in .svg or .html, not '{}'", name, text));
-  }
-  return set_stacks<&RunOptions::flame>(name, text, to);
+// How it is observed; --no-samples, which the drawings exclude.
+cli::Option declare_observation(cli::Options& options, RunRequest& request,
+                                const cli::Option& events) {
+  options.group(cli::kBudget);
+  options.value("--frequency", "HZ", request.frequency_hz, cli::whole(1, kMaxFrequency),
+                "Sample so many times in a second of CPU time. Default: 997, at most 10000.");
+  options.flag("--no-counters", request.counters, "Count no events. Default: count.", false)
+      .excludes(events);
+  options.flag("--no-calls", request.calls,
+               "Do not watch calls of a BLAS: no probe, no LD_AUDIT. Default: watch.", false);
+  const auto no_samples =
+      options.flag("--no-samples", request.samples,
+                   "Do not sample where the time goes. Default: sample.", false);
+  cli::no_ladder(options, request.ladder);
+  return no_samples;
 }
 
-constexpr Row kFlame = {"--flame", "FILE",
-                        kReport,   Occurs::kOnce,
-                        set_flame, "Draw a flame graph: FILE.svg, or FILE.html to look at."};
-constexpr Row kFolded = {"--folded",
-                         "FILE",
-                         kReport,
-                         Occurs::kOnce,
-                         set_stacks<&RunOptions::folded>,
-                         "Write the stacks as folded lines, as flamegraph.pl takes them."};
-constexpr Row kSpeedscope = {"--speedscope",
-                             "FILE",
-                             kReport,
-                             Occurs::kOnce,
-                             set_stacks<&RunOptions::speedscope>,
-                             "Write the stacks as JSON for speedscope."};
-
-report::RegionView& region_view(RunOptions& options) { return options.request.region_view; }
-constexpr const auto& kViewOptions = kRegionOptions<RunOptions, region_view>;
-
-constexpr Row kRunOptions[] = {
-    kPin,        kUser,           kRepeat,         kWarmup,         kEvents,
-    kFrequency,  kFormat,         kOutput,         kFlame,          kFolded,
-    kSpeedscope, kViewOptions[0], kViewOptions[1], kViewOptions[2], kViewOptions[3]};
-constexpr Row kAttachOptions[] = {kSeconds, kEvents, kFrequency, kFormat,
-                                  kOutput,  kFlame,  kFolded,    kSpeedscope};
-
-struct Typed {
-  TypedValues values;
-  std::vector<std::string> pids;
-  bool no_ladder = false, no_counters = false, no_calls = false, no_samples = false;
-  bool lines = false, ignore_failure = false, full = false;
-  bool verbose = false;
-};
-
-void declare_flags(CLI::App& app, Typed& typed) {
-  declare_flag(app, "--no-counters", kMeasure, "Count no events. Default: count.",
-               typed.no_counters);
-  declare_flag(app, "--no-calls", kMeasure,
-               "Do not watch calls of a BLAS: no probe, no LD_AUDIT. Default:\nwatch.",
-               typed.no_calls);
-  declare_flag(app, "--no-samples", kMeasure, "Do not sample where the time goes. Default: sample.",
-               typed.no_samples);
-  declare_flag(app, "--lines", kReport,
-               "List the hottest source lines, where there is debug information.\nDefault: do not.",
-               typed.lines);
-  declare_flag(app, "--no-ladder", kMeasure,
-               "Skip comparing the BLAS with its other core types after the\n"
-               "command has ended, which takes up to 2 s. Default: compare.",
-               typed.no_ladder);
-  declare_flag(app, "--full", kReport, "Print all of the text report. Default: what matters most.",
-               typed.full);
-  declare_flag(app, "-v,--verbose", kReport, "Log each step on standard error. Default: off.",
-               typed.verbose);
+// The drawings of samples.
+void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& no_samples) {
+  options.group(cli::kReport);
+  options
+      .flag("--lines", to.request.lines,
+            "List the hottest source lines, where there is debug information. Default: do not.")
+      .excludes(no_samples);
+  options
+      .value("--flame", "FILE", to.flame, cli::file_in(".svg", ".html"),
+             "Draw a flame graph: FILE.svg, or FILE.html to look at. Default: none.")
+      .excludes(no_samples);
+  options
+      .value("--folded", "FILE", to.folded, cli::any_text,
+             "Write the stacks as folded lines, as flamegraph.pl takes them. Default: do not.")
+      .excludes(no_samples);
+  options
+      .value("--speedscope", "FILE", to.speedscope, cli::any_text,
+             "Write the stacks as JSON for speedscope. Default: do not.")
+      .excludes(no_samples);
+  options.check([&to]() -> Result<void> {
+    to.request.stacks = !to.flame.empty() || !to.folded.empty() || !to.speedscope.empty();
+    return {};
+  });
 }
 
-Result<RunOptions> judge(std::span<const Row> table, const Typed& typed) {
-  RunOptions options;
-  if (auto done = set_values(table, typed.values, options); !done) return error_of(done);
-  options.request.ladder = !typed.no_ladder;
-  options.request.counters = !typed.no_counters;
-  options.request.calls = !typed.no_calls;
-  options.request.samples = !typed.no_samples;
-  options.request.lines = typed.lines;
-  options.output.full = typed.full;
-  options.request.ignore_failure = typed.ignore_failure;
-  if (typed.no_samples && (typed.lines || options.request.stacks)) {
-    return usage_error("--lines, --flame, --folded and --speedscope need samples",
-                       "leave out --no-samples");
-  }
-  const std::vector<std::string> given = given_names(table, typed.values);
-  const bool warmup = std::find(given.begin(), given.end(), "--warmup") != given.end();
-  if (options.request.repeat == 0 && (warmup || typed.ignore_failure)) {
-    return usage_error(fmt::format("{} needs --repeat", warmup ? "--warmup" : "--ignore-failure"),
-                       "add --repeat 20, or as many runs as you want");
-  }
-  if (typed.no_counters && !options.request.events.empty())
-    return usage_error("--events and --no-counters exclude each other");
-  return options;
-}
-
-Result<pid_t> parse_pid(const std::vector<std::string>& pids) {
-  if (pids.size() != 1) {
-    return usage_error(pids.empty() ? "the process to attach to is missing"
-                                    : fmt::format("unexpected argument '{}'", pids[1]),
+Result<pid_t> read_pid(const std::vector<std::string>& words) {
+  if (words.size() != 1) {
+    return usage_error(words.empty() ? "the process to attach to is missing"
+                                     : fmt::format("unexpected argument '{}'", words[1]),
                        "hwprof attach [OPTIONS] PID");
   }
-  const auto pid = parse_whole("PID", pids.front(), 1, std::numeric_limits<pid_t>::max());
-  if (!pid) return error_of(pid);
-  return static_cast<pid_t>(*pid);
+  TRY(const auto pid, cli::parse_whole("PID", words.front(), 1, std::numeric_limits<pid_t>::max()));
+  return static_cast<pid_t>(pid);
 }
 
 }  // namespace
 
-Action declare_run(CLI::App& app, std::function<Result<int>(const RunOptions&)> run) {
-  auto typed = std::make_shared<Typed>();
-  declare_values<RunOptions>(app, kRunOptions, typed->values);
-  declare_flag(app, "--ignore-failure", kWork,
-               "Go on repeating when a run fails. Default: stop, and say which.",
-               typed->ignore_failure);
-  declare_flags(app, *typed);
-  app.footer(
-      "\nhwprof run [OPTIONS] -- COMMAND [ARGUMENTS...]: what follows the dashes is run as it "
-      "is.\n\n"
+cli::Action run_command(cli::Options& options) {
+  auto to = std::make_shared<RunOptions>();
+  RunRequest& request = to->request;
+  options.group(cli::kWork);
+  options.value("--user", "NAME", request.user, cli::any_text,
+                "Run the command with the rights of this user; hwprof keeps its own. Only for "
+                "root. Default: as hwprof itself.");
+  cli::pin(options, request.pin,
+           "Run the command on these CPUs only, as in 0 or 0,2-3. Default: wherever the kernel "
+           "puts it.");
+  const auto events = declare_events(options, request);
+  options.group(cli::kBudget);
+  const auto repeat = options.value(
+      "--repeat", "R", request.repeat, cli::whole(1, kMostRuns),
+      "Run the command R times more, after the observed run, to time it and no more: best, "
+      "median, 95 % interval, outliers. At most 10000. Default: 0.");
+  options
+      .value("--warmup", "W", request.warmup, cli::whole(0, kMostRuns),
+             "Before the R runs, run it W times that do not count. Default: 0.")
+      .needs(repeat);
+  options
+      .flag("--ignore-failure", request.ignore_failure,
+            "Go on repeating when a run fails. Default: stop, and say which.")
+      .needs(repeat);
+  const auto no_samples = declare_observation(options, request, events);
+  cli::region_view(options, request.region_view);
+  declare_drawings(options, *to, no_samples);
+  cli::require(options, {{"optimal-blas", &to->require_optimal_blas}},
+               "Exit with 1 unless optimal-blas holds; a command that fails keeps its own exit "
+               "code. Default: no check.");
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
+              "standard error; standard output is the command's");
+  options.footer(
+      "hwprof run [OPTIONS] -- COMMAND [ARGUMENTS...]: what follows the dashes is run\n"
+      "as it is.\n\n"
       "hwprof run -- python3 train.py         the report follows on standard error\n"
       "hwprof run --format json -o run.json -- ./solver input\n"
       "\nThe exit code is the command's (128 + n for signal n), 127 when there is no such\n"
       "command, 126 when it cannot be run; 2 for wrong options, before anything runs.");
-  return [typed,
-          run = std::move(run)](const std::vector<std::string>& command_line) -> Result<int> {
-    auto options = judge(kRunOptions, *typed);
-    if (!options) return error_of(options);
-    options->request.command = words_behind_dashes(command_line);
-    if (options->request.command.empty()) {
+  return [to](const cli::CommandLine& line) -> Result<int> {
+    to->request.command = line.command;
+    if (line.command.empty()) {
       return usage_error("the command to run is missing", "hwprof run [OPTIONS] -- COMMAND ARGS");
     }
-    start_log(typed->verbose ? Verbosity::kVerbose : Verbosity::kNormal);
-    return run(*options);
+    return run_run(*to);
   };
 }
 
-Action declare_attach(CLI::App& app, std::function<Result<int>(const RunOptions&)> run) {
-  auto typed = std::make_shared<Typed>();
-  declare_values<RunOptions>(app, kAttachOptions, typed->values);
-  declare_flags(app, *typed);
-  app.add_option("pid", typed->pids, "The process to observe.")->option_text("PID");
-  app.footer("\nThe process is never stopped, and goes on when hwprof detaches or is killed.");
-  return [typed, run = std::move(run)](const std::vector<std::string>&) -> Result<int> {
-    auto options = judge(kAttachOptions, *typed);
-    if (!options) return error_of(options);
-    const auto pid = parse_pid(typed->pids);
-    if (!pid) return error_of(pid);
-    options->request.attach = *pid;
-    start_log(typed->verbose ? Verbosity::kVerbose : Verbosity::kNormal);
-    return run(*options);
+cli::Action attach_command(cli::Options& options) {
+  auto to = std::make_shared<RunOptions>();
+  auto words = std::make_shared<std::vector<std::string>>();
+  options.words("pid", "PID", *words, "The process to observe.");
+  const auto events = declare_events(options, to->request);
+  options.group(cli::kBudget);
+  options.value("--seconds", "S", to->request.attach_seconds, cli::seconds(cli::kMaxSeconds),
+                "Detach after S seconds. Default: when it ends, or at Ctrl-C.");
+  declare_drawings(options, *to, declare_observation(options, to->request, events));
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
+              "standard error");
+  options.footer("The process is never stopped, and goes on when hwprof detaches or is killed.");
+  return [to, words](const cli::CommandLine&) -> Result<int> {
+    TRY(to->request.attach, read_pid(*words));
+    return run_attach(*to);
   };
 }
 
-}  // namespace hwprof::cli
+}  // namespace hwprof

@@ -33,6 +33,7 @@ struct RunOptions {
   RunRequest request;
   Output output;
   std::string flame, folded, speedscope;  // files for the sampled stacks; empty: none
+  bool require_optimal_blas = false;      // exit with 1 unless it is
 };
 
 }  // namespace hwprof

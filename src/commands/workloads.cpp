@@ -1,13 +1,14 @@
-#include "src/commands/workloads.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "src/base/suggest.h"
+#include "src/cli/groups.h"
+#include "src/commands/commands.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/render/write_report.h"
 #include "src/workloads/networks/layer_json.h"
@@ -16,6 +17,11 @@
 
 namespace hwprof {
 namespace {
+
+struct WorkloadsOptions {
+  std::vector<std::string> names;  // of the one to write out; empty: list all
+  Output output;
+};
 
 struct KnownWorkload {
   std::string_view name, meaning;
@@ -55,37 +61,53 @@ report::NetworkOutline outline(const LayerGraph& graph) {
   return outline;
 }
 
-}  // namespace
+Result<std::string> written_out(const std::string& name, const Output& output) {
+  std::vector<std::string_view> names;
+  for (const KnownWorkload& known : kKnown) {
+    names.push_back(known.name);
+    if (known.name != name) continue;
+    if (known.graph == nullptr) {
+      return usage_error(fmt::format("{} is no list of layers that could be written out", name),
+                         "resnet20 is one");
+    }
+    if (output.format == Format::kJson) return graph_json(known.graph());
+    return report::rendered(report::network_document(outline(known.graph())), output);
+  }
+  const std::string near = did_you_mean(nearest(name, std::span(names)));
+  return usage_error(fmt::format("unknown workload '{}'", name),
+                     near.empty() ? fmt::format("known: {}", fmt::join(names, ", ")) : near);
+}
 
 Result<int> run_workloads(const WorkloadsOptions& options) {
-  std::string bytes;
-  if (options.name.empty()) {
-    bytes = report::rendered(report::workloads_document(list()), options.output);
-  } else {
-    std::vector<std::string_view> names;
-    const KnownWorkload* found = nullptr;
-    for (const KnownWorkload& known : kKnown) {
-      names.push_back(known.name);
-      if (known.name == options.name) found = &known;
-    }
-    if (found == nullptr) {
-      const std::string near = did_you_mean(nearest(options.name, std::span(names)));
-      return usage_error(fmt::format("unknown workload '{}'", options.name),
-                         near.empty() ? fmt::format("known: {}", fmt::join(names, ", ")) : near);
-    }
-    if (found->graph == nullptr) {
-      return usage_error(
-          fmt::format("{} is no list of layers that could be written out", options.name),
-          "resnet20 is one");
-    }
-    bytes =
-        options.output.format == Format::kJson
-            ? graph_json(found->graph())
-            : report::rendered(report::network_document(outline(found->graph())), options.output);
-  }
-  const auto done = report::write_bytes(bytes, options.output);
-  if (!done) return error_of(done);
+  const Output& output = options.output;
+  TRY(const std::string bytes, options.names.empty()
+                                   ? report::rendered(report::workloads_document(list()), output)
+                                   : written_out(options.names.front(), output));
+  TRY(report::write_bytes(bytes, output));
   return 0;
+}
+
+}  // namespace
+
+cli::Action workloads_command(cli::Options& options) {
+  auto to = std::make_shared<WorkloadsOptions>();
+  options.words("name", "[NAME]", to->names, "Write this one out. Default: list all.");
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown});
+  options.footer(
+      "hwprof workloads resnet20 --format json -o net.json   a start for one's own\n"
+      "hwprof --workload net.json                            which is run so");
+  options.check([to]() -> Result<void> {
+    if (to->names.size() > 1) {
+      return usage_error(fmt::format("unexpected argument '{}'", to->names[1]),
+                         "one workload at a time");
+    }
+    if (to->names.empty() && to->output.format == Format::kJson) {
+      return usage_error("--format json needs the name of a workload",
+                         "hwprof workloads resnet20 --format json");
+    }
+    return {};
+  });
+  return [to](const cli::CommandLine&) { return run_workloads(*to); };
 }
 
 }  // namespace hwprof

@@ -56,8 +56,12 @@ class Verdict(EvidenceTest):
     def test_libraries_and_a_command_exclude_each_other(self):
         self.assert_refused("blas", "/no/such/library", "--", "true", names="exclude each other")
 
-    def test_a_file_needs_a_command(self):
-        self.assert_refused("blas", "-o", self.path("x"), names="--output")
+    def test_without_a_command_the_file_has_the_survey(self):
+        path = self.path("survey.json")
+        done = hwprof("blas", "--quick", "--json", "-o", path)
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        with open(path) as file:
+            self.assertEqual(json.load(file)["schema"], "hwprof.blas/1")
 
     def test_commands_that_cannot_run(self):
         done = hwprof("blas", "--", "/no/such/command")

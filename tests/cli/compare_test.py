@@ -88,7 +88,7 @@ class Verdicts(Compared):
 
     def test_a_difference_within_the_threshold_is_none(self):
         slow = scaled(self.report, "linear", "simd", 1.5)
-        for share in ["60%", "0.6"]:
+        for share in ["60%", "60", "0.6"]:
             comparison = self.compare(self.report, slow, arguments=["--threshold", share])
             self.assertEqual(set(self.verdicts(comparison).values()), {"same"})
 
@@ -262,7 +262,7 @@ class Refused(Compared):
     def test_wrong_usage(self):
         self.assert_refused("compare", names="two reports")
         self.assert_refused("compare", self.good, names="two reports")
-        for share in ["five", "5", "-1%", "%", "101%", "nan", "5%%", "1e9%"]:
+        for share in ["five", "101", "-1%", "%", "101%", "nan", "5%%", "1e9%"]:
             self.assert_refused("compare", self.good, self.good, "--threshold=" + share,
                                 names=["--threshold", share])
         self.assert_refused("compare", self.good, self.good, "-o", self.folder, code=3,

@@ -73,6 +73,13 @@ class Doctor(CliTest):
             if len(line) > 100:
                 self.assertLessEqual(len(line.split()), 2, line)
 
+    def test_a_file_has_what_standard_output_would(self):
+        path = self.path("doctor.json")
+        done = hwprof("doctor", "--json", "-o", path)
+        self.assertEqual(done.stdout, "")
+        with open(path) as file:
+            self.assertEqual(json.load(file)["schema"], "hwprof.doctor/1")
+
     def test_wrong_usage_is_2(self):
         self.assert_refused("doctor", "--pin", "4095", names="4095")
         self.assert_refused("docter", names=["docter", "doctor"])

@@ -116,6 +116,13 @@ class Passthrough(RunTest):
             preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         self.assertEqual((done.returncode, report["exit"]), (7, 7))
 
+    def test_require_of_an_optimal_blas_fails_a_command_that_uses_none(self):
+        required = ["run", *PLAIN, "--require", "optimal-blas", "--"]
+        done = hwprof(*required, "true")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--require optimal-blas", done.stderr)
+        self.assertEqual(hwprof(*required, "sh", "-c", "exit 5").returncode, 5)
+
     def test_process_group_and_limits_are_ours(self):
         done, _ = self.python("import os, resource; "
                               "print(os.getpgrp(), *resource.getrlimit(resource.RLIMIT_NOFILE))")

@@ -1,6 +1,7 @@
-#include "src/cli/shape.h"
+#include "src/commands/shape.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,9 +9,10 @@
 #include <string>
 
 #include "src/base/suggest.h"
+#include "src/base/text.h"
 #include "src/cli/values.h"
 
-namespace hwprof::cli {
+namespace hwprof {
 namespace {
 
 // A BLAS with 32-bit integers takes no larger size, whatever the memory.
@@ -23,39 +25,32 @@ constexpr std::array<std::string_view, 7> kKeys = {"k", "d_e",   "d_c",       "n
                                                    "l", "batch", kFilterSizes};
 
 Result<std::size_t> parse_size(std::string_view key, std::string_view text) {
-  return parse_whole(fmt::format("--shape: {}", key), text, 1, kMaxSize);
+  return cli::parse_whole(fmt::format("--shape: {}", key), text, 1, kMaxSize);
 }
 
 Result<std::vector<std::size_t>> parse_filter_sizes(std::string_view text) {
   std::vector<std::size_t> sizes;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find('+', start), text.size());
-    const auto size = parse_size(kFilterSizes, text.substr(start, end - start));
-    if (!size) return error_of(size);
-    if (std::find(sizes.begin(), sizes.end(), *size) != sizes.end()) {
-      return usage_error(fmt::format("--shape: filter_sizes has {} twice", *size));
-    }
-    sizes.push_back(*size);
-    start = end + 1;
+  for (const std::string_view item : split(text, '+')) {
+    TRY(const std::size_t size, parse_size(kFilterSizes, item));
+    if (std::find(sizes.begin(), sizes.end(), size) != sizes.end())
+      return usage_error(fmt::format("--shape: filter_sizes has {} twice", size));
+    sizes.push_back(size);
   }
   return sizes;
 }
 
-Result<void> set(ShapeOptions& shape, std::string_view key, std::string_view text) {
+Result<void> set_size(ShapeOptions& shape, std::string_view key, std::string_view text) {
   if (key == kFilterSizes) {
-    auto sizes = parse_filter_sizes(text);
-    if (!sizes) return error_of(sizes);
-    shape.filter_sizes = std::move(*sizes);
+    TRY(shape.filter_sizes, parse_filter_sizes(text));
     return {};
   }
-  const auto size = parse_size(key, text);
-  if (!size) return error_of(size);
-  if (key == "k") shape.filter_sizes = {*size};
-  if (key == "d_e") shape.d_e = *size;
-  if (key == "d_c") shape.d_c = *size;
-  if (key == "n") shape.n = *size;
-  if (key == "l") shape.l = *size;
-  if (key == "batch") shape.batch = *size;
+  TRY(const std::size_t size, parse_size(key, text));
+  if (key == "k") shape.filter_sizes = {size};
+  if (key == "d_e") shape.d_e = size;
+  if (key == "d_c") shape.d_c = size;
+  if (key == "n") shape.n = size;
+  if (key == "l") shape.l = size;
+  if (key == "batch") shape.batch = size;
   return {};
 }
 
@@ -95,9 +90,7 @@ std::string format_bytes(double bytes) {
 Result<ShapeOptions> parse_shape(std::string_view text) {
   ShapeOptions shape;
   std::vector<std::string_view> seen;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string_view item = text.substr(start, end - start);
+  for (const std::string_view item : split(text, ',')) {
     const std::size_t equals = item.find('=');
     const std::string_view key = item.substr(0, equals);
     if (equals == std::string_view::npos) {
@@ -106,17 +99,14 @@ Result<ShapeOptions> parse_shape(std::string_view text) {
     }
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
       const std::string near = did_you_mean(nearest(key, std::span<const std::string_view>(kKeys)));
-      return usage_error(fmt::format("--shape has no key '{}'", key),
-                         near.empty() ? fmt::format("the keys are {}", enumerate(kKeys)) : near);
+      return usage_error(
+          fmt::format("--shape has no key '{}'", key),
+          near.empty() ? fmt::format("the keys are {}", fmt::join(kKeys, ", ")) : near);
     }
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+    if (std::find(seen.begin(), seen.end(), key) != seen.end())
       return usage_error(fmt::format("--shape has {} twice", key));
-    }
     seen.push_back(key);
-    if (auto done = set(shape, key, item.substr(equals + 1)); !done) {
-      return error_of(done);
-    }
-    start = end + 1;
+    TRY(set_size(shape, key, item.substr(equals + 1)));
   }
   const auto has = [&seen](std::string_view key) {
     return std::find(seen.begin(), seen.end(), key) != seen.end();
@@ -125,7 +115,7 @@ Result<ShapeOptions> parse_shape(std::string_view text) {
     return usage_error("--shape: k and filter_sizes exclude each other",
                        "k=2 is the same as filter_sizes=2");
   }
-  if (auto fits = check_together(shape); !fits) return error_of(fits);
+  TRY(check_together(shape));
   return shape;
 }
 
@@ -166,4 +156,4 @@ Result<void> check_memory(const ShapeOptions& shape, std::uint64_t memory_bytes)
       "choose smaller sizes");
 }
 
-}  // namespace hwprof::cli
+}  // namespace hwprof

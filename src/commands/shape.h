@@ -8,7 +8,7 @@
 #include "src/base/result.h"
 #include "src/commands/profile_options.h"
 
-namespace hwprof::cli {
+namespace hwprof {
 
 // Fault::kUsage names the key: unknown, twice, zero, negative, too large for BLAS's 32-bit
 // integers, k or a filter size above n, k beside filter_sizes.
@@ -18,4 +18,4 @@ Result<ShapeOptions> parse_shape(std::string_view text);
 // largest. Documents of unknown length count as 124 words.
 Result<void> check_memory(const ShapeOptions& shape, std::uint64_t memory_bytes);
 
-}  // namespace hwprof::cli
+}  // namespace hwprof
