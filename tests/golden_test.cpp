@@ -14,6 +14,7 @@
 #include "counters/regions/region_report.h"
 #include "src/model/sweep_record.h"
 #include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/documents/regions.h"
@@ -567,6 +568,7 @@ TEST(Golden, Comparison) {
   file.only_in_baseline = {"maxpool simd"};
   file.only_here = {"maxpool reference, \"other\""};
   file.warnings = {{"kernel", "6.1 and 6.2"}};
+  comparison.verdict = headline(comparison).text;
   expect_golden("compare.json", comparison_json(comparison));
   expect_document("compare", comparison_document(comparison));
   expect_golden("compare.csv", comparison_csv(comparison));

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "src/base/result.h"
+#include "src/model/machine.h"
 
 namespace hwprof {
-
-using CpuList = std::vector<unsigned>;  // ascending, unique
 
 // "0,2-3" -> {0,2,3}. Fault::kUsage for anything else.
 Result<CpuList> parse_cpu_list(std::string_view text);

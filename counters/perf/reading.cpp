@@ -4,21 +4,7 @@
 
 namespace hwprof {
 
-std::string to_string(CountStatus status) {
-  switch (status) {
-    case CountStatus::kOk:
-      return "ok";
-    case CountStatus::kScaled:
-      return "scaled";
-    case CountStatus::kNotCounted:
-      return "not-counted";
-    case CountStatus::kUnsupported:
-      return "unsupported";
-    case CountStatus::kDenied:
-      return "denied";
-  }
-  return "unsupported";
-}
+std::string to_string(CountStatus status) { return std::string(model::name_of(status)); }
 
 RawReading difference(const RawReading& after, const RawReading& before) {
   RawReading result;

@@ -8,16 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace hwprof {
+#include "src/model/machine.h"
 
-// How a count came about. Everything but kOk and kScaled has no value, and a reason instead.
-enum class CountStatus {
-  kOk,           // counted the whole time
-  kScaled,       // multiplexed: extrapolated by enabled/running, coverage < 1
-  kNotCounted,   // opened, but never ran
-  kUnsupported,  // this machine (or kernel) cannot count it
-  kDenied,       // it could, but this user may not
-};
+namespace hwprof {
 
 std::string to_string(CountStatus status);  // "ok", "scaled", "not-counted", ...
 
@@ -45,21 +38,5 @@ struct ScaledCount {
 
 // Extrapolates member `index` to the whole time enabled.
 ScaledCount scale(const RawReading& reading, std::size_t index);
-
-// One requested event, as the report shows it.
-struct EventCount {
-  std::string name;             // as requested
-  std::optional<double> value;  // events a call of the counted work
-  std::optional<double> total;  // over all counted calls
-  double calls = 0;             // how many calls were counted
-  CountStatus status = CountStatus::kUnsupported;
-  std::optional<double> coverage;  // share of the time in which it really counted
-  std::string unit;                // "1" for counts, "ns" for clocks
-  std::string event;               // the native event it became, with its encoding; may be empty
-  std::string source;              // "kernel", "own table", "libpfm4 4.13", "raw"
-  std::string reason;              // why there is no value, or what to know about it; may be empty
-  std::string shown_as;            // name to print: not `name` where the event means another thing
-  std::string implausible;         // why a value cannot be right, with the suspect; else empty
-};
 
 }  // namespace hwprof

@@ -8,6 +8,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/comparable.h"
 #include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/render/output.h"
 #include "src/report/render/write_report.h"
@@ -162,6 +163,7 @@ Result<int> run_compare(const CompareOptions& options) {
     file.only_here = only_in(other, baseline);
     file.warnings = differences(baseline, other);
   }
+  record.verdict = report::headline(record).text;
   TRY(report::write_report(
       record, {report::comparison_document, report::comparison_json, report::comparison_csv},
       options.output));

@@ -17,6 +17,7 @@
 #include "src/measure/statistics.h"
 #include "src/observe/proc/maps.h"
 #include "src/observe/samples/sampling.h"
+#include "src/report/data/writers.h"
 #include "src/report/documents/regions.h"
 #include "src/report/render/output.h"
 

@@ -2,7 +2,7 @@
 // runs that stand out, with what they had more of than the others. Pure.
 #pragma once
 
-#include "src/report/repeats.h"
+#include "src/model/repeats.h"
 
 namespace hwprof {
 

@@ -269,6 +269,43 @@ struct EnumNames<report::VerdictKind> {
   };
 };
 
+using report::Blas, report::Verdict, report::LadderRung, report::JudgedBlas, report::ProfileBlas,
+    report::InstalledBlas, report::SurveyedBlas, report::Declared, report::LoadedLibrary,
+    report::ChosenCore, report::CallShape, report::CallSite, report::Called, report::SampleShare,
+    report::LibraryLoops, report::Executed, report::AchievedRate, report::BlasEvidence,
+    report::RunBlas;
+
+template <>
+const Record& record<LadderRung>();
+template <>
+const Record& record<ProfileBlas>();
+template <>
+const Record& record<SurveyedBlas>();
+template <>
+const Record& record<Declared>();
+template <>
+const Record& record<LoadedLibrary>();
+template <>
+const Record& record<ChosenCore>();
+template <>
+const Record& record<CallShape>();
+template <>
+const Record& record<CallSite>();
+template <>
+const Record& record<Called>();
+template <>
+const Record& record<SampleShare>();
+template <>
+const Record& record<LibraryLoops>();
+template <>
+const Record& record<Executed>();
+template <>
+const Record& record<AchievedRate>();
+template <>
+const Record& record<BlasEvidence>();
+template <>
+const Record& record<RunBlas>();
+
 }  // namespace hwprof::model
 
 namespace hwprof::report {

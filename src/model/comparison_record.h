@@ -8,7 +8,7 @@
 
 #include "src/model/record.h"
 
-namespace hwprof::report {
+namespace hwprof::model {
 
 struct ComparedFile {
   std::string path;
@@ -41,8 +41,22 @@ struct FileComparison {
 struct Comparison {
   std::string version;
   double threshold = 0;  // 0.05: 5 %
+  std::string verdict;   // in words: the first line of the text
   ComparedFile baseline;
   std::vector<FileComparison> files;
 };
 
+template <>
+const Record& record<ComparedFile>();
+template <>
+const Record& record<ComparedRow>();
+template <>
+const Record& record<FileComparison>();
+template <>
+const Record& record<Comparison>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::ComparedFile, model::ComparedRow, model::FileComparison, model::Comparison;
 }  // namespace hwprof::report

@@ -36,7 +36,7 @@
 //   };
 //
 // gives name_of(bound) and enum_of<Bound>("memory"). After a change of keys:
-//   HWPROF_GOLDEN_WRITE=1 build/tests/src_tests --gtest_filter='Golden*'   (docs/json.md, too)
+//   HWPROF_GOLDEN_WRITE=1 build/tests/src_tests --gtest_filter="Golden*:JsonDocs*"
 //
 // Nothing here knows JSON, CSV or Markdown: src/report/data does.
 #pragma once
@@ -128,8 +128,8 @@ struct Field {
   void (*compute)(const void* record, void* context,
                   void (*use)(void* context, const void* value)) = nullptr;
   bool (*present)(const void* record) = nullptr;  // no key where it says no
-  std::string_view
-      in_csv;  // column; "*": of a record, those of its own fields; '#' as "low", "high"
+  // Column; "*": of a record, those of its own fields; '#' stands for "low" and "high".
+  std::string_view in_csv = {};
   unsigned flags = 0;
   unsigned without = 0;  // of a spliced record: fields with one of these flags are not there
 

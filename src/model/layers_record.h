@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "counters/perf/reading.h"
+#include "src/model/machine.h"
 #include "src/model/row.h"
 
-namespace hwprof::report {
+namespace hwprof::model {
 
 struct LayerRow {
   std::size_t index = 0;
@@ -63,4 +63,25 @@ struct Layers {
   std::optional<Against> against;
 };
 
+// What stands between the columns of a layer and those of its row.
+std::span<const Field> form_columns();
+
+template <>
+const Record& record<LayerRow>();
+template <>
+const Record& record<LayerType>();
+template <>
+const Record& record<LayerForm>();
+template <>
+const Record& record<AgainstRow>();
+template <>
+const Record& record<Against>();
+template <>
+const Record& record<Layers>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::LayerRow, model::LayerType, model::LayerForm, model::AgainstRow, model::Against,
+    model::Layers, model::kFarAbove;
 }  // namespace hwprof::report

@@ -8,17 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "counters/machine/affinity.h"
-#include "counters/machine/machine.h"
-#include "counters/perf/reading.h"
 #include "src/model/blas.h"
 #include "src/model/layers_record.h"
+#include "src/model/machine.h"
 #include "src/model/regions_record.h"
 #include "src/model/row.h"
 #include "src/model/scaling_record.h"
 #include "src/model/training_record.h"
 
-namespace hwprof::report {
+namespace hwprof::model {
 
 struct Pin {
   CpuList requested;  // empty: --pin was not given
@@ -117,4 +115,28 @@ struct Profile {
   std::vector<Warning> warnings;
 };
 
+template <>
+const Record& record<Pin>();
+template <>
+const Record& record<Bandwidth>();
+template <>
+const Record& record<Peak>();
+template <>
+const Record& record<ComplexityRow>();
+template <>
+const Record& record<Complexity>();
+template <>
+const Record& record<ForwardPass>();
+template <>
+const Record& record<Workload>();
+template <>
+const Record& record<Warning>();
+template <>
+const Record& record<Profile>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::Pin, model::Bandwidth, model::Peak, model::ComplexityRow, model::Complexity,
+    model::PassVariants, model::ForwardPass, model::Workload, model::Warning, model::Profile;
 }  // namespace hwprof::report

@@ -8,9 +8,21 @@
 #include <string>
 #include <vector>
 
-namespace hwprof::report {
+#include "src/model/fields.h"
+
+namespace hwprof::model {
 
 enum class GroupBy { kPath, kName, kShape, kType };  // kShape: name and shape
+
+template <>
+struct EnumNames<GroupBy> {
+  static constexpr EnumName<GroupBy> all[] = {
+      {GroupBy::kPath, "path", "rows of one call path"},
+      {GroupBy::kName, "name", "rows of one name"},
+      {GroupBy::kShape, "shape", "rows of one name and shape"},
+      {GroupBy::kType, "type", "rows of one type"},
+  };
+};
 
 // What of the regions is shown, and in which order.
 struct RegionView {
@@ -72,4 +84,24 @@ struct Regions {
   std::vector<OverheadRow> overhead;
 };
 
+template <>
+const Record& record<RegionView>();
+template <>
+const Record& record<RegionCount>();
+template <>
+const Record& record<RegionMemory>();
+template <>
+const Record& record<Region>();
+template <>
+const Record& record<RegionTrace>();
+template <>
+const Record& record<OverheadRow>();
+template <>
+const Record& record<Regions>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::GroupBy, model::RegionView, model::RegionCount, model::RegionMemory, model::Region,
+    model::RegionTrace, model::OverheadRow, model::Regions;
 }  // namespace hwprof::report

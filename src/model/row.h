@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "counters/perf/reading.h"
+#include "src/model/machine.h"
 
-namespace hwprof::report {
+namespace hwprof::model {
 
 // One measured slice, and what else happened in it; absent where nobody looked.
 struct Slice {
@@ -72,4 +72,27 @@ struct Row {
   std::string reason;     // why the row has no time
 };
 
+// Why `row` has no such number; empty where it has one.
+std::string gflops_reason(const Row& row);
+std::string peak_fraction_reason(const Row& row);
+std::string error_reason(const Row& row);
+std::string counted_flops_reason(const Row& row);
+
+template <>
+const Record& record<TimeNs>();
+template <>
+const Record& record<Outlier>();
+template <>
+const Record& record<Repetition>();
+template <>
+const Record& record<Model>();
+template <>
+const Record& record<Row>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::Slice, model::TimeNs, model::Outlier, model::Repetition, model::Model, model::Row,
+    model::gflops_reason, model::peak_fraction_reason, model::error_reason,
+    model::counted_flops_reason;
 }  // namespace hwprof::report

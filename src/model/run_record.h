@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "counters/machine/machine.h"
-#include "counters/perf/reading.h"
 #include "src/model/blas.h"
+#include "src/model/machine.h"
 #include "src/model/record.h"
-#include "src/report/repeats.h"
+#include "src/model/repeats.h"
 
-namespace hwprof::report {
+namespace hwprof::model {
 
 struct Run {
   std::string version;
@@ -38,4 +37,11 @@ struct Run {
   std::vector<Warning> warnings;
 };
 
+template <>
+const Record& record<Run>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::Run;
 }  // namespace hwprof::report

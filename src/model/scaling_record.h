@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace hwprof::report {
+#include "src/model/fields.h"
+
+namespace hwprof::model {
 
 // One row on one number of threads.
 struct ScalingPoint {
@@ -38,4 +40,17 @@ struct Scaling {
   std::vector<ScalingRow> rows;
 };
 
+template <>
+const Record& record<ScalingPoint>();
+template <>
+const Record& record<ScalingRow>();
+template <>
+const Record& record<ScalingCount>();
+template <>
+const Record& record<Scaling>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::ScalingPoint, model::ScalingRow, model::ScalingCount, model::Scaling;
 }  // namespace hwprof::report

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace hwprof::report {
+#include "src/model/fields.h"
+
+namespace hwprof::model {
 
 // Equal stacks counted together. Names are as the program has them: nothing is escaped.
 struct FoldedStack {
@@ -22,4 +24,11 @@ struct HotLine {
   double fraction = 0;  // of all samples
 };
 
+template <>
+const Record& record<HotLine>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::FoldedStack, model::HotLine;
 }  // namespace hwprof::report

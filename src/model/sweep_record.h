@@ -10,7 +10,7 @@
 
 #include "src/model/record.h"
 
-namespace hwprof::report {
+namespace hwprof::model {
 
 struct SweptSize {
   std::string name;  // "n"
@@ -57,4 +57,17 @@ struct Sweep {
   std::string text;            // the verdict in words
 };
 
+template <>
+const Record& record<SweptSize>();
+template <>
+const Record& record<ScalingLaw>();
+template <>
+const Record& record<SweepPoint>();
+template <>
+const Record& record<Sweep>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::SweptSize, model::ScalingLaw, model::SweepPoint, model::Sweep;
 }  // namespace hwprof::report

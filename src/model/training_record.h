@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "counters/perf/reading.h"
+#include "src/model/machine.h"
 
-namespace hwprof::report {
+namespace hwprof::model {
 
 // One part of the loop, added up over all epochs.
 struct TrainingPhase {
@@ -47,4 +47,17 @@ struct Training {
   std::vector<std::string> notes;  // what a reader of the phases has to know
 };
 
+template <>
+const Record& record<TrainingPhase>();
+template <>
+const Record& record<Epoch>();
+template <>
+const Record& record<TrainingRun>();
+template <>
+const Record& record<Training>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::TrainingPhase, model::Epoch, model::TrainingRun, model::Training;
 }  // namespace hwprof::report

@@ -17,6 +17,7 @@ std::string run_json(const Run& run);                       // hwprof.run/1
 std::string sweep_json(const Sweep& sweep);                 // hwprof.sweep/1
 std::string sweep_csv(const Sweep& sweep);                  // one line a point
 std::string comparison_json(const Comparison& comparison);  // hwprof.compare/1
+std::string regions_csv(const Regions& regions);            // one line a region
 std::string comparison_csv(const Comparison& comparison);   // one line a row
 
 }  // namespace hwprof::report

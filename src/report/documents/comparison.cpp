@@ -81,7 +81,7 @@ std::string ratio_cell(const std::optional<double>& ratio, const std::optional<d
              : middle;
 }
 
-std::string time_cell(const std::optional<double>& ns) {
+std::string duration_cell(const std::optional<double>& ns) {
   return ns ? duration(*ns) : std::string(kAbsent);
 }
 
@@ -143,7 +143,7 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
     table.rows.push_back(
         {row.group,
          {row.name, row.verdict, ratio_cell(row.ratio, row.ratio_low, row.ratio_high),
-          time_cell(row.baseline_ns), time_cell(row.ns),
+          duration_cell(row.baseline_ns), duration_cell(row.ns),
           ratio_cell(row.peak_ratio, row.peak_ratio_low, row.peak_ratio_high), p_cell(row.p_holm),
           p_cell(row.p), fmt::format("{}, {}", row.baseline_samples, row.samples)}});
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "counters/machine/affinity.h"
 #include "src/base/format.h"
 #include "src/report/documents/reasons.h"
 

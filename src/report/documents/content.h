@@ -47,10 +47,7 @@ Table scaling_table(const Scaling& scaling);
 std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share
 // Why `row` has no such number; empty where it has one.
-std::string gflops_reason(const Row& row);
 std::string peak_fraction_reason(const Profile& profile, const Row& row);
-std::string error_reason(const Row& row);
-std::string counted_flops_reason(const Row& row);
 
 // repeats.cpp: of `hwprof profile --repeat`; of `hwprof run --repeat`, times and what stands out.
 Table repeats_table(const Profile& profile);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "counters/perf/reading.h"
 #include "src/base/format.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/reasons.h"

@@ -6,7 +6,6 @@
 
 #include "counters/machine/affinity.h"
 #include "src/base/format.h"
-#include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
 
 namespace hwprof::report {
@@ -14,14 +13,13 @@ namespace {
 
 struct Section {
   State state;
-  const char* name;
   const char* title;
 };
 // In the order of the page.
-constexpr Section kSections[] = {{State::kMend, "mend", "To fix"},
-                                 {State::kNote, "note", "To know"},
-                                 {State::kUnknown, "unknown", "Not visible from here"},
-                                 {State::kGood, "good", "Good"}};
+constexpr Section kSections[] = {{State::kMend, "To fix"},
+                                 {State::kNote, "To know"},
+                                 {State::kUnknown, "Not visible from here"},
+                                 {State::kGood, "Good"}};
 
 std::uint64_t count(const Doctor& doctor, State state) {
   return static_cast<std::uint64_t>(
@@ -39,14 +37,7 @@ std::string headline(const Doctor& doctor) {
 
 }  // namespace
 
-std::string to_string(State state) {
-  const auto* found =
-      std::find_if(std::begin(kSections), std::end(kSections),
-                   [state](const Section& section) { return section.state == state; });
-  return found->name;
-}
-
-bool Doctor::clean() const { return count(*this, State::kMend) == 0; }
+std::string to_string(State state) { return std::string(model::name_of(state)); }
 
 Document doctor_document(const Doctor& doctor) {
   const Machine& machine = doctor.machine;
@@ -68,25 +59,6 @@ Document doctor_document(const Doctor& doctor) {
     document.add(std::move(fields));
   }
   return document;
-}
-
-std::string doctor_json(const Doctor& doctor) {
-  Json checks = Json::array();
-  for (const Finding& finding : doctor.findings) {
-    checks.push_back({{"name", finding.name},
-                      {"state", to_string(finding.state)},
-                      {"finding", finding.finding},
-                      {"consequence", or_null(finding.consequence)},
-                      {"remedy", or_null(finding.remedy)}});
-  }
-  return json_text({{"schema", "hwprof.doctor/1"},
-                    {"hwprof", {{"version", doctor.version}}},
-                    {"cpu", doctor.machine.cpu_name},
-                    {"kernel", doctor.machine.kernel},
-                    {"virtualized", doctor.machine.virtualized},
-                    {"cpus", doctor.cpus},
-                    {"clean", doctor.clean()},
-                    {"checks", checks}});
 }
 
 }  // namespace hwprof::report

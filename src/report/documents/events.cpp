@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/documents/reasons.h"
 
@@ -111,30 +110,6 @@ void closing(const Events& events, Document& document) {
                   : fmt::format("Explain one: hwprof events --cpu {} flops", events.cpu_id)});
 }
 
-Json term_json(const NativeTerm& term) {
-  return {{"native", std::string(term.native)},
-          {"config", term.config},
-          {"raw", raw_name(term.config)},
-          {"weight", term.weight}};
-}
-
-Json line_json(const EventLine& line) {
-  const ResolvedEvent& event = line.resolved;
-  Json terms = Json::array();
-  for (const NativeTerm& term : line.terms) terms.push_back(term_json(term));
-  return {{"name", event.name},
-          {"status", line.status},
-          {"reason", or_null(line.reason)},
-          {"shown_as", event.shown_as},
-          {"unit", event.unit},
-          {"event", or_null(event.event)},
-          {"terms", terms},
-          {"meaning", or_null(event.meaning)},
-          {"caveat", or_null(event.caveat)},
-          {"source", or_null(event.source)},
-          {"document", or_null(event.document)}};
-}
-
 }  // namespace
 
 Document events_document(const Events& events) {
@@ -155,23 +130,6 @@ Document events_document(const Events& events) {
   }
   if (!events.explain) closing(events, document);
   return document;
-}
-
-std::string events_json(const Events& events) {
-  Json cores = Json::array();
-  for (const EventsCore& core : events.cores) {
-    Json lines = Json::array();
-    for (const EventLine& line : core.events) lines.push_back(line_json(line));
-    cores.push_back({{"core", or_null(core.core)}, {"pmu", or_null(core.pmu)}, {"events", lines}});
-  }
-  return json_text({{"schema", "hwprof.events/1"},
-                    {"hwprof", {{"version", events.version}}},
-                    {"here", events.here},
-                    {"cpu", {{"id", events.cpu_id}, {"name", or_null(events.cpu_name)}}},
-                    {"tried_on_cpu", or_null(events.cpu)},
-                    {"pmu", or_null(events.pmu)},
-                    {"libpfm4", or_null(events.libpfm)},
-                    {"cores", cores}});
 }
 
 }  // namespace hwprof::report

@@ -8,7 +8,7 @@
 
 #include "counters/events/event_table.h"
 #include "counters/events/resolve.h"
-#include "src/model/record.h"
+#include "src/model/inspect.h"
 #include "src/report/document.h"
 
 namespace hwprof::report {
@@ -43,40 +43,9 @@ struct Events {
 Document events_document(const Events& events);
 std::string events_json(const Events& events);  // hwprof.events/1
 
-enum class State {
-  kGood,
-  kMend,     // stands in the way, and can be mended
-  kNote,     // to be known; nothing is wrong
-  kUnknown,  // cannot be seen from here
-};
 std::string to_string(State state);  // "good", "mend", "note", "unknown"
-
-struct Finding {
-  std::string name;  // of the check: "paranoid"
-  State state = State::kUnknown;
-  std::string finding;      // what was found
-  std::string consequence;  // what it does to the numbers; empty when good
-  std::string remedy;       // the command that mends it; may be empty unless kMend
-};
-
-struct Doctor {
-  std::string version;
-  Machine machine;
-  std::vector<unsigned> cpus;  // that were judged
-  std::vector<Finding> findings;
-
-  [[nodiscard]] bool clean() const;  // nothing to mend
-};
-
 Document doctor_document(const Doctor& doctor);
 std::string doctor_json(const Doctor& doctor);  // hwprof.doctor/1
-
-struct PeakReport {
-  std::string version;
-  Machine machine;
-  std::vector<unsigned> pinned, cpus;  // asked for; used
-  Peak peak;
-};
 
 Document peak_document(const PeakReport& report);
 std::string peak_report_json(const PeakReport& report);  // hwprof.peak/1
@@ -103,3 +72,16 @@ Document workloads_document(const WorkloadList& list);
 Document network_document(const NetworkOutline& network);
 
 }  // namespace hwprof::report
+
+namespace hwprof::model {
+
+template <>
+const Record& record<NativeTerm>();
+template <>
+const Record& record<report::EventLine>();
+template <>
+const Record& record<report::EventsCore>();
+template <>
+const Record& record<report::Events>();
+
+}  // namespace hwprof::model

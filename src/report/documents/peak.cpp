@@ -3,31 +3,9 @@
 
 #include "counters/machine/affinity.h"
 #include "src/base/format.h"
-#include "src/report/data/json_parts.h"
 #include "src/report/documents/inspect.h"
 
 namespace hwprof::report {
-
-Json peak_json(const Peak& peak) {
-  Json by_isa = Json::object();
-  for (const auto& [isa, gflops] : peak.by_isa) by_isa[isa] = number(gflops);
-  Json bandwidth = Json::object();
-  Json detail = Json::array();
-  for (const Bandwidth& level : peak.bandwidth) {
-    bandwidth[level.level] = number(level.read_gbs);
-    detail.push_back({{"level", level.level},
-                      {"working_set_bytes", level.working_set_bytes},
-                      {"read_gbs", number(level.read_gbs)},
-                      {"copy_gbs", number(level.copy_gbs)},
-                      {"triad_gbs", number(level.triad_gbs)}});
-  }
-  return {{"f32_gflops", number(peak.f32_gflops)},
-          {"isa", peak.isa},
-          {"threads", peak.threads},
-          {"by_isa", by_isa},
-          {"bandwidth_gbs", bandwidth},
-          {"bandwidth", detail}};
-}
 
 Document peak_document(const PeakReport& report) {
   const Peak& peak = report.peak;
@@ -53,16 +31,6 @@ Document peak_document(const PeakReport& report) {
                   format_cpu_list(report.cpus), report.pinned.empty() ? " (not pinned)" : ""),
       Paragraph::Kind::kRemark});
   return document.add(std::move(widths)).add(std::move(levels));
-}
-
-std::string peak_report_json(const PeakReport& report) {
-  return json_text({{"schema", "hwprof.peak/1"},
-                    {"hwprof", {{"version", report.version}}},
-                    {"cpu", report.machine.cpu_name},
-                    {"isa", report.machine.isa},
-                    {"pin", {{"requested", report.pinned}, {"actual", report.cpus}}},
-                    {"threads", report.peak.threads},
-                    {"peak", peak_json(report.peak)}});
 }
 
 }  // namespace hwprof::report

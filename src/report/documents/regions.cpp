@@ -54,19 +54,7 @@ std::string name_cell(const Regions& regions, const Region& row) {
 
 }  // namespace
 
-std::string to_string(GroupBy group_by) {
-  switch (group_by) {
-    case GroupBy::kName:
-      return "name";
-    case GroupBy::kShape:
-      return "shape";
-    case GroupBy::kType:
-      return "type";
-    case GroupBy::kPath:
-      break;
-  }
-  return "path";
-}
+std::string to_string(GroupBy group_by) { return std::string(model::name_of(group_by)); }
 
 std::string path_of(const Region& row) {
   return row.path.empty() ? row.name : fmt::format("{}", fmt::join(row.path, " / "));

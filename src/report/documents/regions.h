@@ -4,7 +4,6 @@
 #include <string>
 
 #include "src/model/regions_record.h"
-#include "src/report/data/json_parts.h"
 #include "src/report/documents/content.h"
 
 namespace hwprof::report {
@@ -16,9 +15,5 @@ std::string path_of(const Region& row);
 // Nothing to say where there are no regions.
 Table regions_table(const std::optional<Regions>& regions);
 Table overhead_table(const std::optional<Regions>& regions);
-
-Json regions_json(const std::optional<Regions>& regions);
-// One line a row, full precision.
-std::string regions_csv(const Regions& regions);
 
 }  // namespace hwprof::report

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "counters/machine/affinity.h"
+#include "counters/perf/reading.h"
 #include "src/base/format.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "src/base/format.h"
-#include "src/report/data/json_parts.h"
 #include "src/report/documents/content.h"
 #include "src/report/printable.h"
 
@@ -58,26 +57,6 @@ Table libraries_table(const BlasSurvey& survey) {
   return table;
 }
 
-Json library_json(const SurveyedBlas& library) {
-  return {{"path", library.path},
-          {"found_by", library.how},
-          {"provider", or_null(to_text(library.provider))},
-          {"version", or_null(library.version)},
-          {"core", or_null(library.core)},
-          {"threading", or_null(library.threading)},
-          {"threads", or_null(library.threads)},
-          {"default", library.is_default},
-          {"size", known(static_cast<std::uint64_t>(library.size))},
-          {"sgemm",
-           {{"gflops", number(library.sgemm_gflops)},
-            {"peak_fraction", number(library.sgemm_peak_fraction)}}},
-          {"dgemm",
-           {{"gflops", number(library.dgemm_gflops)},
-            {"peak_fraction", number(library.dgemm_peak_fraction)}}},
-          {"select", or_null(library.select)},
-          {"reason", or_null(library.reason)}};
-}
-
 std::string line_of(const BlasSurvey& survey) {
   const SurveyedBlas* library = default_of(survey);
   return verdict_line(survey.blas.verdict, survey.blas,
@@ -115,30 +94,6 @@ Document survey_document(const BlasSurvey& survey) {
   document.add(libraries_table(survey));
   document.add(ladder_table(blas.ladder, blas.ladder_note), good ? Detail::kFull : Detail::kBoth);
   return document;
-}
-
-std::string survey_json(const BlasSurvey& survey) {
-  const ProfileBlas& blas = survey.blas;
-  Json libraries = Json::array();
-  for (const SurveyedBlas& library : survey.libraries) libraries.push_back(library_json(library));
-  return json_text({{"schema", "hwprof.blas/1"},
-                    {"hwprof", {{"version", survey.version}}},
-                    {"cpu", survey.machine.cpu_name},
-                    {"isa", survey.machine.isa},
-                    {"verdict", to_text(blas.verdict)},
-                    {"provider", or_null(to_text(blas.provider))},
-                    {"version", or_null(blas.version)},
-                    {"path", or_null(blas.path)},
-                    {"core", or_null(blas.core)},
-                    {"threading", or_null(blas.threading)},
-                    {"threads", or_null(blas.threads)},
-                    {"factor", number(blas.factor)},
-                    {"why", blas.why},
-                    {"fix", or_null(blas.fix)},
-                    {"environment", blas.environment},
-                    {"ladder", ladder_json(blas.ladder)},
-                    {"libraries", libraries},
-                    {"notes", survey.notes}});
 }
 
 }  // namespace hwprof::report

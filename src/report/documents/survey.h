@@ -5,18 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "src/model/record.h"
+#include "src/model/inspect.h"
 #include "src/report/document.h"
 
 namespace hwprof::report {
-
-struct BlasSurvey {
-  std::string version;
-  Machine machine;
-  std::vector<SurveyedBlas> libraries;  // fastest first
-  ProfileBlas blas;                     // the default, with its ladder and verdict
-  std::vector<std::string> notes;
-};
 
 Document survey_document(const BlasSurvey& survey);
 std::string survey_json(const BlasSurvey& survey);  // hwprof.blas/1

@@ -53,31 +53,10 @@ std::string group_of(const Row& row) {
                      counted(static_cast<std::uint64_t>(row.threads), "thread"));
 }
 
-std::string gflops_reason(const Row& row) {
-  if (row.gflops) return "";
-  if (!row.time_ns) return row.reason;
-  return row.model.flops == 0 ? "its model has comparisons, but no FLOP" : row.reason;
-}
-
 std::string peak_fraction_reason(const Profile& profile, const Row& row) {
   if (row.peak_fraction) return "";
   if (!row.gflops) return gflops_reason(row);
   return profile.peak ? row.reason : profile.peak_reason;
-}
-
-std::string error_reason(const Row& row) {
-  if (row.max_rel_error) return "";
-  return row.checked_documents == 0 ? "not compared with the reference in double precision"
-                                    : row.reason;
-}
-
-std::string counted_flops_reason(const Row& row) {
-  if (row.counted_to_model_flops) return "";
-  if (row.model.flops == 0) return "its model has comparisons, but no FLOP";
-  for (const EventCount& count : row.counters) {
-    if (count.name.rfind("flops", 0) == 0) return count.reason;
-  }
-  return "no flops event was asked for";
 }
 
 Table operations_table(const Profile& profile) {

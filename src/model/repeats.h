@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace hwprof::report {
+#include "src/model/fields.h"
+
+namespace hwprof::model {
 
 // One run that was timed and not observed, and what the kernel counts of it anyway.
 struct TimedRun {
@@ -46,4 +48,17 @@ struct Repeats {
   std::vector<std::string> notes;  // how it was measured, and what could not be said
 };
 
+template <>
+const Record& record<TimedRun>();
+template <>
+const Record& record<RepeatedTime>();
+template <>
+const Record& record<RepeatOutlier>();
+template <>
+const Record& record<Repeats>();
+
+}  // namespace hwprof::model
+
+namespace hwprof::report {
+using model::TimedRun, model::RepeatedTime, model::RepeatOutlier, model::Repeats;
 }  // namespace hwprof::report

@@ -1,0 +1,296 @@
+#include "src/model/blas.h"
+
+namespace hwprof::model {
+namespace {
+
+std::optional<int> threads_in_loops(const Executed& executed) { return executed.threads(); }
+
+}  // namespace
+
+template <>
+const Record& record<LadderRung>() {
+  static constexpr Field kFields[] = {
+      field<&LadderRung::core>("core", "", "core type that ran, by the library's own word")
+          .null_if_empty(),
+      field<&LadderRung::setting>("setting", "", "`as found`, `auto`, or the variable set"),
+      field<&LadderRung::gflops>("gflops", "GFLOP/s", "null: `reason`"),
+      field<&LadderRung::peak_fraction>("peak_fraction", "", "sgemm over the FMA peak beside it"),
+      field<&LadderRung::vector_class>("vector_class", "", "`avx2`, `avx512`, `neon`, ...")
+          .null_if_empty(),
+      field<&LadderRung::library>("library", "", "path"),
+      field<&LadderRung::provider, report::name_of>("provider", "", ""),
+      field<&LadderRung::as_found>("as_found", "", "what a program gets here"),
+      field<&LadderRung::reason>("reason", "", "why it could not be measured").null_if_empty(),
+  };
+  static constexpr Record kRecord{"Rung", "The same sgemm by another core type or library.",
+                                  kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ProfileBlas>() {
+  static constexpr Field kFields[] = {
+      field<&ProfileBlas::provider, report::name_of>(
+          "provider", "",
+          "`openblas`, `blis`, `mkl`, `atlas`, `flexiblas`, `reference`, "
+          "`unknown`; null: none was found")
+          .null_if_empty()
+          .column("blas_provider"),
+      field<&ProfileBlas::version>("version", "", "as the library says")
+          .null_if_empty()
+          .column("blas_version"),
+      field<&ProfileBlas::path>("path", "", "the file that serves `sgemm_`").null_if_empty(),
+      field<&ProfileBlas::requested>("requested", "", "what was asked for with `--blas`")
+          .null_if_empty(),
+      field<&ProfileBlas::core>("core", "", "as the library says")
+          .null_if_empty()
+          .column("blas_core"),
+      field<&ProfileBlas::threads>("threads", "", "as the library says"),
+      field<&ProfileBlas::threading>("threading", "", "as the library says").null_if_empty(),
+      field<&ProfileBlas::environment>("environment", "",
+                                       "variables of this process that a BLAS reads"),
+      field<&ProfileBlas::ladder>("ladder", "", "fastest first"),
+      field<&ProfileBlas::ladder_note>("ladder_note", "", "how it was measured, or why it was not")
+          .null_if_empty(),
+      field<&ProfileBlas::verdict>("verdict", "", "on it").column("blas_verdict"),
+      field<&ProfileBlas::factor>("factor", "",
+                                  "how many times faster the best rung is than what programs get")
+          .column("blas_factor"),
+      field<&ProfileBlas::why>("why", "", "the cause").null_if_empty(),
+      field<&ProfileBlas::fix>("fix", "", "the variable or package that fixes it").null_if_empty(),
+  };
+  static constexpr Record kRecord{"Blas", "What programs get here, and the verdict on it.",
+                                  kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Declared>() {
+  static constexpr Field kFields[] = {
+      field<&Declared::environment>("environment", "", "variables that shape a BLAS"),
+      field<&Declared::default_library>("default_library", "",
+                                        "file that the loader gives for libblas.so.3")
+          .null_if_empty(),
+      field<&Declared::default_provider, report::name_of>("default_provider", "", "")
+          .null_if_empty(),
+      field<&Declared::needed>("needed", "", "BLAS sonames that the program's file names"),
+  };
+  static constexpr Record kRecord{"Declared", "Before anything ran.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<LoadedLibrary>() {
+  static constexpr Field kFields[] = {
+      field<&LoadedLibrary::path>("path", "", ""),
+      field<&LoadedLibrary::provider, report::name_of>("provider", "", ""),
+      field<&LoadedLibrary::soname>("soname", "", "").null_if_empty(),
+      field<&LoadedLibrary::build_id>("build_id", "", "").null_if_empty(),
+      field<&LoadedLibrary::serves_blas>("serves_blas", "", "has an `sgemm_` of its own"),
+  };
+  static constexpr Record kRecord{"Loaded", "A file mapped in any process.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ChosenCore>() {
+  static constexpr Field kFields[] = {
+      field<&ChosenCore::provider, report::name_of>("provider", "", ""),
+      field<&ChosenCore::core>("core", "", "").null_if_empty(),
+      field<&ChosenCore::how>("how", "", "it is known").null_if_empty(),
+      field<&ChosenCore::path>("path", "", "").null_if_empty(),
+      field<&ChosenCore::version>("version", "", "").null_if_empty(),
+      field<&ChosenCore::vector_class>("vector_class", "", "of that core").null_if_empty(),
+      field<&ChosenCore::threads>("threads", "", ""),
+      field<&ChosenCore::reason>("reason", "", "why there is no core").null_if_empty(),
+  };
+  static constexpr Record kRecord{"Selected", "What a library in the live process had chosen.",
+                                  kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<CallShape>() {
+  static constexpr Field kFields[] = {
+      field<&CallShape::m>("m", "", ""),
+      field<&CallShape::n>("n", "", ""),
+      field<&CallShape::k>("k", "", ""),
+      field<&CallShape::count>("count", "", "calls"),
+  };
+  static constexpr Record kRecord{"CallShape", "", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<CallSite>() {
+  static constexpr Field kFields[] = {
+      field<&CallSite::symbol>("symbol", "", "`sgemm_`"),
+      field<&CallSite::library>("library", "", "file that served it"),
+      field<&CallSite::caller>("caller", "", "file that called").null_if_empty(),
+      field<&CallSite::count>("count", "", "calls"),
+      field<&CallSite::time_ns>("time_ns", "ns", "inside them, all threads added up"),
+      field<&CallSite::flops>("flops", "FLOP", "2 m n k over all calls"),
+      field<&CallSite::shapes>("shapes", "", "most FLOP first"),
+      field<&CallSite::calls_of_other_shapes>("calls_of_other_shapes", "", "that found no room"),
+  };
+  static constexpr Record kRecord{"Calls", "Of one symbol from one library into another.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Called>() {
+  static constexpr Field kFields[] = {
+      field<&Called::how>("how", "", "`uprobe`, `audit`, `none`"),
+      field<&Called::calls>("calls", "", "outermost calls only; most FLOP first"),
+      field<&Called::lost>("lost", "", "records that the kernel dropped"),
+      field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
+      field<&Called::reason>("reason", "", "why `how` is none, or not the best one")
+          .null_if_empty(),
+  };
+  static constexpr Record kRecord{"Called", "Calls of a BLAS.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<SampleShare>() {
+  static constexpr Field kFields[] = {
+      field<&SampleShare::name>("name", "", ""),
+      field<&SampleShare::library>("library", "", "its file").null_if_empty(),
+      field<&SampleShare::samples>("samples", "", ""),
+      field<&SampleShare::fraction>("fraction", "", "of all samples"),
+  };
+  static constexpr Record kRecord{"Symbol", "", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<LibraryLoops>() {
+  static constexpr Field kFields[] = {
+      field<&LibraryLoops::library>("library", "", "path, or `[generated code]`"),
+      field<&LibraryLoops::provider, report::name_of>("provider", "", "").null_if_empty(),
+      field<&LibraryLoops::symbol>("symbol", "", "the hottest").null_if_empty(),
+      field<&LibraryLoops::width>("width", "",
+                                  "of most of its samples in loops: `512`, `256`, `128`, `scalar`"),
+      field<&LibraryLoops::fma>("fma", "", "they multiply and add in one instruction"),
+      field<&LibraryLoops::samples>("samples", "", ""),
+      field<&LibraryLoops::fraction>("fraction", "", "of all samples"),
+      field<&LibraryLoops::threads>("threads", "", "distinct ones in those loops"),
+  };
+  static constexpr Record kRecord{"Loops", "Of one file whose loops compute.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<HotLine>() {
+  static constexpr Field kFields[] = {
+      field<&HotLine::file>("file", "", ""),
+      field<&HotLine::line>("line", "", ""),
+      field<&HotLine::symbol>("symbol", "", "").null_if_empty(),
+      field<&HotLine::samples>("samples", "", ""),
+      field<&HotLine::fraction>("fraction", "", "of all samples"),
+  };
+  static constexpr Record kRecord{"Line", "Of source code.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Executed>() {
+  static constexpr Field kFields[] = {
+      field<&Executed::samples>("samples", "", ""),
+      field<&Executed::lost>("lost", "", "samples that the kernel dropped"),
+      field<&Executed::frequency_hz>("frequency_hz", "Hz", "").whole().null_if_empty(),
+      by_name<&Executed::by_library, &SampleShare::name, &SampleShare::fraction>(
+          "by_library", "", "share of the CPU time"),
+      by_name<&Executed::by_symbol, &SampleShare::name, &SampleShare::fraction>(
+          "by_symbol", "", "share of the CPU time; `symbols` has each file's"),
+      field<&Executed::by_symbol>("symbols", "", "with their files"),
+      by_name<&Executed::vector_width, &SampleShare::name, &SampleShare::fraction>(
+          "vector_width", "",
+          "share by the width of the enclosing loop: `512`, `256`, `128`, `scalar`; `no-loop`, "
+          "`unclassified`"),
+      computed<threads_in_loops>("threads", "", "of the first of `loops`"),
+      field<&Executed::loops>("loops", "", "most samples first"),
+      field<&Executed::lines>("lines", "", "with `--lines`"),
+      field<&Executed::notes>("notes", "", "how sure it is"),
+      field<&Executed::reason>("reason", "", "why there is nothing").null_if_empty(),
+  };
+  static constexpr Record kRecord{"Executed", "Where the CPU time went.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<AchievedRate>() {
+  static constexpr Field kFields[] = {
+      field<&AchievedRate::gflops>("gflops", "GFLOP/s", "FLOP of the calls over their time"),
+      field<&AchievedRate::peak_fraction>("peak_fraction", "", ""),
+      field<&AchievedRate::how>("how", "", "").null_if_empty(),
+      field<&AchievedRate::reason>("reason", "", "why it is null").null_if_empty(),
+  };
+  static constexpr Record kRecord{"Rate", "What the calls reached.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<BlasEvidence>() {
+  static constexpr Field kFields[] = {
+      field<&BlasEvidence::declared>("declared", "", ""),
+      field<&BlasEvidence::loaded>("loaded", "", "of all processes"),
+      field<&BlasEvidence::chosen_cores>("selected", "", ""),
+      field<&BlasEvidence::called>("called", "", ""),
+      field<&BlasEvidence::executed>("executed", "", ""),
+      field<&BlasEvidence::achieved_rate>("performing", "", ""),
+  };
+  static constexpr Record kRecord{
+      "Evidence", "Level by level and never merged, since each lies in its own way.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<RunBlas>() {
+  static constexpr Field kFields[] = {
+      field<&RunBlas::verdict>("verdict", "", "as of a profile"),
+      field<&RunBlas::provider, report::name_of>("provider", "", "").null_if_empty(),
+      field<&RunBlas::version>("version", "", "").null_if_empty(),
+      field<&RunBlas::path>("path", "", "").null_if_empty(),
+      field<&RunBlas::core>("core", "", "").null_if_empty(),
+      field<&RunBlas::threads>("threads", "", ""),
+      field<&RunBlas::factor>("factor", "",
+                              "how many times faster this machine could do the same product"),
+      field<&RunBlas::why>("why", "", "").null_if_empty(),
+      field<&RunBlas::fix>("fix", "", "").null_if_empty(),
+      field<&RunBlas::findings>("findings", "", "sentences, the most important first"),
+      field<&RunBlas::evidence>("evidence", "", ""),
+      field<&RunBlas::ladder>("ladder", "", "measured after the command had ended"),
+      field<&RunBlas::ladder_note>("ladder_note", "", "").null_if_empty(),
+  };
+  static constexpr Record kRecord{"RunBlas", "Which BLAS the program used, and the verdict on it.",
+                                  kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<SurveyedBlas>() {
+  static constexpr Field kFields[] = {
+      field<&SurveyedBlas::path>("path", "", ""),
+      field<&SurveyedBlas::how>("found_by", "", "`loader cache libopenblas.so.0`, `given`"),
+      field<&SurveyedBlas::provider, report::name_of>("provider", "", "").null_if_empty(),
+      field<&SurveyedBlas::version>("version", "", "").null_if_empty(),
+      field<&SurveyedBlas::core>("core", "", "").null_if_empty(),
+      field<&SurveyedBlas::threading>("threading", "", "").null_if_empty(),
+      field<&SurveyedBlas::threads>("threads", "", ""),
+      field<&SurveyedBlas::is_default>("default", "",
+                                       "what a program gets that asks for libblas.so.3"),
+      field<&SurveyedBlas::size>("size", "", "of the products").null_if_empty(),
+      field<&SurveyedBlas::sgemm_gflops>("sgemm.gflops", "GFLOP/s", "one thread; null: `reason`"),
+      field<&SurveyedBlas::sgemm_peak_fraction>("sgemm.peak_fraction", "", ""),
+      field<&SurveyedBlas::dgemm_gflops>("dgemm.gflops", "GFLOP/s", ""),
+      field<&SurveyedBlas::dgemm_peak_fraction>("dgemm.peak_fraction", "", ""),
+      field<&SurveyedBlas::select>("select", "", "command that makes it the default")
+          .null_if_empty(),
+      field<&SurveyedBlas::reason>("reason", "", "why it was not measured").null_if_empty(),
+  };
+  static constexpr Record kRecord{"InstalledBlas", "A library of this machine.", kFields};
+  return kRecord;
+}
+
+}  // namespace hwprof::model

@@ -1,0 +1,79 @@
+#include "src/model/comparison_record.h"
+
+namespace hwprof::model {
+
+template <>
+const Record& record<ComparedFile>() {
+  static constexpr Field kFields[] = {
+      field<&ComparedFile::path>("path", "", "").column("file"),
+      field<&ComparedFile::schema>("schema", "", "`hwprof.profile/1`"),
+      field<&ComparedFile::started_utc>("started_utc", "", "ISO 8601").null_if_empty(),
+      field<&ComparedFile::command>("command", "", "its words"),
+  };
+  static constexpr Record kRecord{"ComparedFile", "", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ComparedRow>() {
+  static constexpr Field kFields[] = {
+      field<&ComparedRow::label>("row", "", "where it stands alone: `conv1d simd`"),
+      field<&ComparedRow::group>("group", "", "`conv1d  k=2 d_e=300, 1 thread`").column("group"),
+      field<&ComparedRow::name>("name", "", "`simd`; group and name together identify it")
+          .column("name"),
+      field<&ComparedRow::verdict>("verdict", "",
+                                   "`same`, `faster`, `slower`, `clock`, `not-comparable`")
+          .column("verdict"),
+      field<&ComparedRow::reason>("reason", "", "why it is not comparable")
+          .null_if_empty()
+          .column("reason")
+          .with(Field::kLastColumn),
+      field<&ComparedRow::ratio>("ratio", "", "of the medians; above 1: slower").column("ratio"),
+      interval<&ComparedRow::ratio_low, &ComparedRow::ratio_high>("ratio_ci95", "", "")
+          .column("ratio_#"),
+      field<&ComparedRow::p>("p", "", "of the rank test").column("p"),
+      field<&ComparedRow::p_holm>("p_holm", "", "corrected for all rows of the comparison")
+          .column("p_holm"),
+      field<&ComparedRow::baseline_ns>("baseline_ns", "ns", "median").column("baseline_ns"),
+      field<&ComparedRow::ns>("ns", "ns", "median").column("ns"),
+      field<&ComparedRow::baseline_samples>("baseline_samples", "", "").column("baseline_samples"),
+      field<&ComparedRow::samples>("samples", "", "").column("samples"),
+      field<&ComparedRow::peak_ratio>(
+          "peak_ratio", "", "of times in units of the FMA peak beside each slice; null without it")
+          .column("peak_ratio"),
+      interval<&ComparedRow::peak_ratio_low, &ComparedRow::peak_ratio_high>("peak_ratio_ci95", "",
+                                                                            "")
+          .column("peak_ratio_#"),
+  };
+  static constexpr Record kRecord{"ComparedRow", "A time of one row in both files.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<FileComparison>() {
+  static constexpr Field kFields[] = {
+      field<&FileComparison::file>("file", "", ""),
+      field<&FileComparison::rows>("rows", "", "in the order of the baseline"),
+      field<&FileComparison::only_in_baseline>("only_in_baseline", "", "names of rows"),
+      field<&FileComparison::only_here>("only_here", "", "names of rows"),
+      field<&FileComparison::warnings>("warnings", "", "`code` is what differs"),
+  };
+  static constexpr Record kRecord{"FileComparison", "", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Comparison>() {
+  static constexpr Field kFields[] = {
+      field<&Comparison::version>("hwprof.version", "", "of hwprof"),
+      field<&Comparison::threshold>("threshold", "", "0.05: 5 %").column("threshold"),
+      field<&Comparison::verdict>("verdict", "", "the first line of the text"),
+      field<&Comparison::baseline>("baseline", "", ""),
+      field<&Comparison::files>("files", "", "each held against the baseline"),
+  };
+  static constexpr Record kRecord{"Comparison", "Reports held against the first of them.", kFields,
+                                  "hwprof.compare/1"};
+  return kRecord;
+}
+
+}  // namespace hwprof::model

@@ -1,0 +1,182 @@
+#include "src/model/record.h"
+
+namespace hwprof::model {
+namespace {
+
+// Only what a workload has is written of it.
+bool has_layers(const Workload& work) { return work.layers > 0; }
+bool has_documents(const Workload& work) { return work.layers == 0 && work.documents_total > 0; }
+
+std::optional<std::string> not_judged_because(const Complexity& complexity) {
+  return complexity.agrees ? std::nullopt : std::optional(complexity.text);
+}
+
+}  // namespace
+
+template <>
+const Record& record<Pin>() {
+  static constexpr Field kFields[] = {
+      field<&Pin::requested>("requested", "", "CPUs of `--pin`; empty: not given"),
+      field<&Pin::actual>("actual", "", "CPUs on which it may run").column("pinned_cpus"),
+      field<&Pin::migrations>("migrations", "",
+                              "of the calling thread: slices that ended on another CPU"),
+      field<&Pin::involuntary_switches_per_s>(
+          "involuntary_switches_per_s", "1/s",
+          "how often measured code had to yield its CPU; null before the run"),
+  };
+  static constexpr Record kRecord{"Pin", "Where it ran.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Bandwidth>() {
+  static constexpr Field kFields[] = {
+      field<&Bandwidth::level>("level", "", "`L1`, `L2`, `L3`, `memory`"),
+      field<&Bandwidth::working_set_bytes>("working_set_bytes", "B", ""),
+      field<&Bandwidth::read_gbs>("read_gbs", "1e9 B/s", ""),
+      field<&Bandwidth::copy_gbs>("copy_gbs", "1e9 B/s", ""),
+      field<&Bandwidth::triad_gbs>("triad_gbs", "1e9 B/s", ""),
+  };
+  static constexpr Record kRecord{"Bandwidth", "Of one level of memory.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Peak>() {
+  static constexpr Field kFields[] = {
+      field<&Peak::f32_gflops>("f32_gflops", "GFLOP/s",
+                               "float32 FMA peak, the best of `by_isa`, measured")
+          .column("peak_gflops"),
+      field<&Peak::isa>("isa", "", "where it was reached").column("peak_isa"),
+      field<&Peak::threads>("threads", "", "CPUs that these are the sum of"),
+      field<&Peak::by_isa>("by_isa", "GFLOP/s", "of each vector width"),
+      by_name<&Peak::bandwidth, &Bandwidth::level, &Bandwidth::read_gbs>(
+          "bandwidth_gbs", "1e9 B/s", "read bandwidth of `L1`, `L2`, `L3`, `memory`"),
+      field<&Peak::bandwidth>("bandwidth", "", "the same in full"),
+  };
+  static constexpr Record kRecord{"Peak", "What the pinned CPUs can do.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ComplexityRow>() {
+  static constexpr Field kFields[] = {
+      field<&ComplexityRow::op>("op", "", ""),
+      field<&ComplexityRow::cost_units>("cost_units", "", ""),
+      field<&ComplexityRow::model_share>("model_share", "", "by cost units"),
+      field<&ComplexityRow::roofline_share>("roofline_share", "",
+                                            "by roofline time; null without a peak"),
+      field<&ComplexityRow::time_share>("time_share", "", "measured"),
+  };
+  static constexpr Record kRecord{"ComplexityRow", "One operation of the pass.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Complexity>() {
+  static constexpr Field kFields[] = {
+      field<&Complexity::agrees>("agrees", "", "null: not judged"),
+      computed<not_judged_because>("reason", "", "why it was not judged").null_if_empty(),
+      field<&Complexity::text>("text", "", "the verdict in words").null_if_empty(),
+      field<&Complexity::pass>("pass", "", "the forward pass that the shares are of")
+          .null_if_empty(),
+      field<&Complexity::findings>("findings", "", "a sentence each; empty where it agrees"),
+      field<&Complexity::rows>("rows", "", ""),
+  };
+  static constexpr Record kRecord{
+      "Complexity", "Whether the measured times are those of the complexity analysis.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ForwardPass>() {
+  static constexpr Field kFields[] = {
+      field<&ForwardPass::name>("name", "", ""),
+      field<&ForwardPass::time_ns>("time_ns", "ns", "the sum of the medians of its layers"),
+      field<&ForwardPass::variants>("variants", "", "of each operation"),
+  };
+  static constexpr Record kRecord{"Pass", "Variants that make up one forward pass.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Workload>() {
+  static constexpr Field kFields[] = {
+      field<&Workload::name>("name", "", "`textcnn`, `resnet20`, `mlp` or a file"),
+      field<&Workload::layers>("layers", "", "their number; only of a network of layers")
+          .only_if<has_layers>(),
+      field<&Workload::documents>(
+          "documents", "", "where they come from; only of the text CNN, as what follows `shape`")
+          .only_if<has_documents>(),
+      field<&Workload::embedding>("embedding", "", "where the vectors come from")
+          .only_if<has_documents>(),
+      field<&Workload::shape>("shape", "", "sizes: numbers, but for several filter sizes (`2+4+8`)")
+          .with(Field::kNumbersInText),
+      field<&Workload::padding>("padding", "", "`own` or `batch`").only_if<has_documents>(),
+      field<&Workload::padding_factor>("padding_factor", "",
+                                       "convolution positions executed over those of own length")
+          .only_if<has_documents>(),
+      field<&Workload::batch_padding_factor>("batch_padding_factor", "",
+                                             "what padding to the longest of the batch would cost")
+          .only_if<has_documents>(),
+      field<&Workload::documents_used>("documents_used", "", "").only_if<has_documents>(),
+      field<&Workload::documents_total>("documents_total", "", "").only_if<has_documents>(),
+      field<&Workload::short_documents>("short_documents", "", "padded with zeros to k")
+          .only_if<has_documents>(),
+      field<&Workload::mean_length>("mean_length", "words", "").only_if<has_documents>(),
+      field<&Workload::min_length>("min_length", "words", "").only_if<has_documents>(),
+      field<&Workload::max_length>("max_length", "words", "").only_if<has_documents>(),
+  };
+  static constexpr Record kRecord{"Workload", "What was run.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Warning>() {
+  static constexpr Field kFields[] = {
+      field<&Warning::code>("code", "", "for programs"),
+      field<&Warning::text>("text", "", "for people"),
+  };
+  static constexpr Record kRecord{"Warning", "", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Profile>() {
+  static constexpr Field kFields[] = {
+      field<&Profile::version>("hwprof.version", "", "of hwprof").column("hwprof_version"),
+      field<&Profile::command>("command", "", "its words"),
+      field<&Profile::started_utc>("started_utc", "", "ISO 8601").column("started_utc"),
+      field<&Profile::elapsed_s>("elapsed_s", "s", "of the whole run"),
+      field<&Profile::partial>("partial", "", "interrupted: what was measured so far")
+          .column("partial"),
+      field<&Profile::machine>("machine", "", "").columns_inside(),
+      field<&Profile::pin>("pin", "", "").columns_inside(),
+      field<&Profile::threads>("threads", "", "that compute"),
+      field<&Profile::simd_target>("simd_target", "", "what the simd variants use: `AVX3`")
+          .null_if_empty(),
+      field<&Profile::workload>("workload", "", ""),
+      field<&Profile::peak>("peak", "", "null: `peak_reason`").columns_inside(),
+      field<&Profile::peak_reason>("peak_reason", "", "why there is no peak").null_if_empty(),
+      field<&Profile::blas>("blas", "", "").columns_inside(),
+      field<&Profile::rows>("rows", "", "one for each operation and variant, and each filter size"),
+      field<&Profile::passes>("passes", "", "those all of whose layers were measured"),
+      field<&Profile::complexity>("complexity", "", ""),
+      field<&Profile::regions>("regions", "",
+                               "the work once more in named regions, after the rows were measured "
+                               "without them; null: none"),
+      field<&Profile::scaling>(
+          "scaling", "",
+          "null unless `--threads` has several numbers; `rows` then has the rows of every count, "
+          "while `threads`, `peak`, `passes` and `complexity` are those of the first"),
+      field<&Profile::warnings>("warnings", "", ""),
+      spliced<&Profile::layers>(),
+      field<&Profile::training>("training", "", "only of a workload that learns")
+          .left_out_if_absent(),
+  };
+  static constexpr Record kRecord{"Profile", "What `hwprof profile` found out.", kFields,
+                                  "hwprof.profile/1"};
+  return kRecord;
+}
+
+}  // namespace hwprof::model
