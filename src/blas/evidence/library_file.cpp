@@ -1,6 +1,7 @@
 #include "src/blas/evidence/library_file.h"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <cctype>
 #include <utility>
@@ -33,6 +34,33 @@ bool is_core_table(std::string_view name, std::string_view prefix) {
          std::isupper(static_cast<unsigned char>(name[prefix.size()])) != 0;
 }
 
+// What a symbol says whose name begins so.
+struct Prefix {
+  std::string_view text;
+  std::size_t provider;
+  enum { kMaker, kPart, kChoice } says;
+};
+
+// Those with the first letter of `name`: libtorch_cpu has 100,000 symbols, and few are looked at.
+const std::vector<Prefix>& prefixes_of(std::string_view name) {
+  static const auto by_letter = [] {
+    std::array<std::vector<Prefix>, 256> all;
+    const auto add = [&all](const Prefix& prefix) {
+      if (prefix.text.empty()) return;
+      all[static_cast<unsigned char>(prefix.text.front())].push_back(prefix);
+    };
+    for (std::size_t i = 0; i < all_providers().size(); ++i) {
+      const ProviderFacts& row = all_providers()[i];
+      for (const std::string_view text : row.symbols) add({text, i, Prefix::kMaker});
+      for (const std::string_view text : row.parts) add({text, i, Prefix::kPart});
+      for (const std::string_view text : row.kept) add({text, i, Prefix::kChoice});
+      add({row.chooser, i, Prefix::kChoice});
+    }
+    return all;
+  }();
+  return by_letter[name.empty() ? 0 : static_cast<unsigned char>(name.front())];
+}
+
 // What the symbols of a file say, and what of them is worth to be kept.
 class Symbols {
  public:
@@ -57,16 +85,19 @@ class Symbols {
     const std::string_view name(symbol.name);
     const std::string_view bare = without_prefix(name);
     if (name.starts_with("sgemm_thread_")) threaded_ = true;
+    // Only names that could be one are worth a copy.
     bool interesting = bare.starts_with("sgemm_");
-    for (const ProviderFacts& row : all_providers()) {
-      if (starts_with_any(name, row.symbols)) seen_[index(row)] = true;
-      if (symbol.defined && part_ == Provider::kNone && starts_with_any(name, row.parts)) {
-        part_ = static_cast<Provider>(index(row));
+    for (const Prefix& prefix : prefixes_of(name)) {
+      if (!name.starts_with(prefix.text)) continue;
+      if (prefix.says == Prefix::kMaker) seen_[prefix.provider] = true;
+      if (prefix.says == Prefix::kPart && symbol.defined && part_ == Provider::kNone) {
+        part_ = static_cast<Provider>(prefix.provider);
       }
-      interesting = interesting || (!row.chooser.empty() && bare.starts_with(row.chooser)) ||
-                    starts_with_any(bare, row.kept);
     }
-    // Only names that could be one are worth a copy: libtorch_cpu has 100,000 symbols.
+    for (const Prefix& prefix : prefixes_of(bare)) {
+      interesting =
+          interesting || (prefix.says == Prefix::kChoice && bare.starts_with(prefix.text));
+    }
     if (interesting) keep(symbol, bare);
   }
 
