@@ -16,7 +16,7 @@ namespace hwprof {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using RegionJson = nlohmann::json;
 
 constexpr const char* kVariable = "HWPROF_REGIONS";
 constexpr std::string_view kProcess = "%p";
@@ -40,19 +40,21 @@ bool belongs_to(const std::string& path, const std::string& pattern) {
          is_number(path.substr(before.size(), path.size() - before.size() - after.size()));
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : ""; }
+std::string text_or_nothing(const RegionJson& value) {
+  return value.is_string() ? value.get<std::string>() : "";
+}
 
-std::optional<double> corrected(const Json& both) {
+std::optional<double> corrected(const RegionJson& both) {
   if (!both.is_object()) return std::nullopt;
   return both.at("corrected").get<double>();
 }
 
-report::Region region_of(const Json& row, const Json& events) {
+report::Region region_of(const RegionJson& row, const RegionJson& events) {
   report::Region region;
   region.path = row.at("path").get<std::vector<std::string>>();
   region.name = region.path.empty() ? "" : region.path.back();
-  region.type = text_of(row.value("type", Json()));
-  region.shape = text_of(row.value("shape", Json()));
+  region.type = text_or_nothing(row.value("type", RegionJson()));
+  region.shape = text_or_nothing(row.value("shape", RegionJson()));
   region.depth = row.at("depth");
   region.threads = row.at("threads");
   region.calls = row.at("calls");
@@ -63,18 +65,18 @@ report::Region region_of(const Json& row, const Json& events) {
   region.flops = row.at("flops");
   region.bytes = row.at("bytes");
   if (row.at("gflops").is_number()) region.gflops = row.at("gflops");
-  if (const Json memory = row.value("memory_bytes", Json()); memory.is_object())
+  if (const RegionJson memory = row.value("memory_bytes", RegionJson()); memory.is_object())
     region.memory = {.self_bytes = memory.at("self"),
                      .total_bytes = memory.at("total"),
                      .peak_bytes = memory.at("peak")};
-  for (const Json& event : events) {
-    const Json& count = row.at("events").at(event.at("name").get<std::string>());
+  for (const RegionJson& event : events) {
+    const RegionJson& count = row.at("events").at(event.at("name").get<std::string>());
     region.counts.push_back({.name = event.at("shown_as"),
                              .unit = event.at("unit"),
                              .total = corrected(count.at("total")),
                              .self = corrected(count.at("self")),
                              .status = count.at("status"),
-                             .reason = text_of(count.at("reason"))});
+                             .reason = text_or_nothing(count.at("reason"))});
   }
   return region;
 }
@@ -82,19 +84,19 @@ report::Region region_of(const Json& row, const Json& events) {
 }  // namespace
 
 Result<report::Regions> parse_regions(const std::string& text) try {
-  const Json json = Json::parse(text, nullptr, false);
+  const RegionJson json = RegionJson::parse(text, nullptr, false);
   if (json.is_discarded()) return usage_error("it is no JSON, or cut off");
   const std::string schema =
-      json.is_object() ? text_of(json.value("schema", Json())) : std::string();
+      json.is_object() ? text_or_nothing(json.value("schema", RegionJson())) : std::string();
   if (schema != "hwprof.regions/1")
     return usage_error(fmt::format("its schema is '{}', not hwprof.regions/1", schema));
   report::Regions regions;
-  regions.memory_reason = text_of(json.value("memory_reason", Json()));
+  regions.memory_reason = text_or_nothing(json.value("memory_reason", RegionJson()));
   regions.notes = json.at("notes").get<std::vector<std::string>>();
-  for (const Json& row : json.at("regions"))
+  for (const RegionJson& row : json.at("regions"))
     regions.rows.push_back(region_of(row, json.at("events")));
   return regions;
-} catch (const Json::exception& problem) {
+} catch (const RegionJson::exception& problem) {
   return usage_error(fmt::format("it is no report of regions: {}", problem.what()));
 }
 

@@ -10,7 +10,7 @@
 namespace hwprof {
 namespace {
 
-constexpr int kWatched[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+constexpr int kWatchedSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 // As hwprof was started; the child of fork reads it. Statics, since a process has one mask.
 sigset_t inherited_mask;
@@ -22,7 +22,7 @@ bool watching = false;
 Result<SignalWatch> SignalWatch::begin() {
   sigset_t watched;
   sigemptyset(&watched);
-  for (const int number : kWatched) sigaddset(&watched, number);
+  for (const int number : kWatchedSignals) sigaddset(&watched, number);
   SignalWatch watch;
   watch.fd_.reset(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!watch.fd_.valid())
