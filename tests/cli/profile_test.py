@@ -251,7 +251,7 @@ class Formats(CliTest):
         brief, full = (hwprof(*quick(*more)).stdout for more in [[], ["--full"]])
         self.assertLess(len(brief.splitlines()), len(full.splitlines()) / 2)
         self.assertIn("--full", brief.splitlines()[-2] + brief.splitlines()[-1])
-        for part in ["Forward passes", "max rel."]:
+        for part in ["Bandwidth", "max rel."]:
             self.assertNotIn(part, brief)
             self.assertIn(part, full)
 

@@ -88,8 +88,8 @@ std::string bandwidth_text(const Peak& peak) {
 // "CPU 0, 1 thread; FMA peak 265 GFLOP/s (avx512), memory 31.5 GB/s"
 std::string place_text(const Profile& profile) {
   const CpuList& cpus = profile.pin.actual;
-  std::string text = fmt::format("{}{}, {}", profile.pin.requested.empty() ? "not pinned, " : "",
-                                 cpus_in_words(cpus),
+  std::string text = fmt::format("{}{}, {}", cpus_in_words(cpus),
+                                 profile.pin.requested.empty() ? " (not pinned)" : "",
                                  counted(static_cast<std::uint64_t>(profile.threads), "thread"));
   if (!profile.peak) return text + "; no peak: " + given(profile.peak_reason);
   text += fmt::format("; FMA peak {} GFLOP/s ({})", significant(profile.peak->f32_gflops, 3),

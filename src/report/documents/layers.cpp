@@ -100,7 +100,7 @@ Table layers_table(const LayerForm& form) {
 }
 
 // What the brief form has of many layers.
-constexpr std::size_t kMostInBrief = 12;
+constexpr std::size_t kMostInBrief = 8;
 
 Table longest_layers(const LayerForm& form) {
   LayerForm few = form;

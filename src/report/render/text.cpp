@@ -68,6 +68,13 @@ std::vector<int> column_widths(const Table& table) {
   return widths;
 }
 
+int longest_word(std::string_view text) {
+  int longest = 0;
+  for (const std::string& word : split(printable(text), ' '))
+    longest = std::max(longest, display_width(word));
+  return longest;
+}
+
 // Blocks of one kind stand together, without a blank line between them.
 enum class Kind { kNone, kHead, kProse, kOther };
 
@@ -80,9 +87,9 @@ Kind kind_of(const Block& block) {
   return prose ? Kind::kProse : Kind::kHead;
 }
 
-bool says_nothing(const Block& block) {
+bool says_nothing(const Block& block, bool full) {
   if (const auto* table = std::get_if<Table>(&block.content))
-    return table->rows.empty() && table->notes.empty() && table->brief.empty();
+    return table->rows.empty() && (full ? table->notes : table->brief).empty();
   if (const auto* fields = std::get_if<Fields>(&block.content)) return fields->rows.empty();
   if (const auto* plot = std::get_if<Plot>(&block.content)) return plot->series.empty();
   return false;
@@ -95,12 +102,12 @@ class Page {
   std::string print(const Document& document) {
     Kind before = Kind::kNone;
     for (const Block& block : document.blocks) {
-      if (block.detail == (style_.full ? Detail::kBrief : Detail::kFull)) {
-        if (!style_.full && !says_nothing(block))
-          std::visit([this](auto& b) { hide(b); }, block.content);
+      const bool elsewhere = block.detail == (style_.full ? Detail::kBrief : Detail::kFull);
+      if (elsewhere || says_nothing(block, style_.full)) {
+        if (!style_.full && !says_nothing(block, true))
+          std::visit([this](const auto& content) { hide(content); }, block.content);
         continue;
       }
-      if (says_nothing(block)) continue;
       const Kind kind = kind_of(block);
       if (before != Kind::kNone && (kind != before || kind == Kind::kOther)) out_ += '\n';
       before = kind;
@@ -161,7 +168,8 @@ class Page {
       std::vector<std::size_t> columns = {shown[0]};  // each block repeats the name of the row
       int width = widths[shown[0]];
       while (next < shown.size() &&
-             (columns.size() == 1 || width + kGap + widths[shown[next]] <= style_.columns)) {
+             (columns.size() == 1 || width + kGap + widths[shown[next]] <= style_.columns ||
+              (next + 1 == shown.size() && can_wrap(table, shown[next], width + kGap)))) {
         width += kGap + widths[shown[next]];
         columns.push_back(shown[next++]);
       }
@@ -215,6 +223,19 @@ class Page {
       empty = false;
     }
     line(current, tone);
+  }
+
+  // Words of a last column may go on below each other, unless that leaves a narrow stripe or breaks
+  // a path.
+  [[nodiscard]] bool can_wrap(const Table& table, std::size_t column, int before) const {
+    const int room = style_.columns - before;
+    if (!table.columns[column].left || room < style_.columns / 4) return false;
+    int longest = 0;
+    for (const std::string& part : split(table.columns[column].title, '\n'))
+      longest = std::max(longest, display_width(part));
+    for (const TableRow& row : table.rows)
+      longest = std::max(longest, longest_word(row.cells[column]));
+    return longest <= room;
   }
 
   void block(const Table& table, const std::vector<std::size_t>& columns,
