@@ -1,10 +1,11 @@
-// src/base: TRY.
+// src/base: TRY, files of /proc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "src/base/result.h"
+#include "src/base/text.h"
 
 namespace hwprof {
 namespace {
@@ -70,6 +71,15 @@ TEST(Try, AssignsToANameThatExistsAndIsOneStatementInItsPlainForm) {
   };
   EXPECT_EQ(*sum(true), 5);
   EXPECT_EQ(*sum(false), 2);
+}
+
+TEST(ReadTextFile, IsNothingWhereReadingFails) {
+  // Opened, but nothing is mapped at address 0: as when a process ends while it is looked at.
+  EXPECT_EQ(read_text_file("/proc/self/mem"), std::nullopt);
+  EXPECT_EQ(read_text_file("/proc/self"), std::nullopt);
+  EXPECT_EQ(read_text_file("/no/such/file"), std::nullopt);
+  EXPECT_EQ(read_text_file("/dev/null"), "");
+  EXPECT_TRUE(read_text_file("/proc/self/maps").value_or("").ends_with('\n'));
 }
 
 }  // namespace

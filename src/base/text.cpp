@@ -1,9 +1,14 @@
 #include "src/base/text.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+
+#include "src/base/unique_fd.h"
 
 namespace hwprof {
 namespace {
@@ -20,12 +25,20 @@ std::optional<Number> parse_whole(std::string_view text, int base) {
 
 }  // namespace
 
+// Not by a stream: where read(2) fails (a process ends while its file in /proc is read), its buffer
+// throws.
 std::optional<std::string> read_text_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return std::nullopt;
-  return text;
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  std::string text;
+  std::array<char, 8192> buffer{};
+  while (true) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
 }
 
 std::string_view trim(std::string_view text) {
