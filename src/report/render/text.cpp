@@ -162,7 +162,7 @@ class Page {
     std::vector<std::size_t> shown;
     for (std::size_t i = 0; i < table.columns.size(); ++i)
       if (style_.full || !table.columns[i].full) shown.push_back(i);
-    if (shown.size() < table.columns.size()) hide("all columns");
+    if (shown.size() < table.columns.size()) hide_title("all columns");
     for (std::size_t next = 1; !table.rows.empty() && next < shown.size();) {
       if (next > 1) out_ += '\n';
       std::vector<std::size_t> columns = {shown[0]};  // each block repeats the name of the row
@@ -183,10 +183,10 @@ class Page {
     for (const std::string& text : plot_lines(plot, style_.columns)) paragraph(text);
   }
 
-  void hide(const Table& table) { hide(table.title); }
-  void hide(const Fields& fields) { hide(fields.title); }
-  void hide(const Plot&) { hide("a plot"); }
-  void hide(const std::string& title) {
+  void hide(const Table& table) { hide_title(table.title); }
+  void hide(const Fields& fields) { hide_title(fields.title); }
+  void hide(const Plot&) { hide_title("a plot"); }
+  void hide_title(const std::string& title) {
     std::string name = title.substr(0, title.find_first_of(":,("));
     name.resize(name.find_last_not_of(' ') + 1);
     if (name.empty() || std::find(hidden_.begin(), hidden_.end(), name) != hidden_.end()) return;
