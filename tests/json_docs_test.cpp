@@ -141,8 +141,8 @@ TEST(JsonDocs, AreThoseOfTheRecords) {
 
 // Two records of one name would share a heading, and two keys of one name a place.
 TEST(JsonDocs, NoRecordHasAKeyTwice) {
-  for (const Record* one : {&record<Profile>(), &record<Row>(), &record<model::Run>(), &record<Sweep>(),
-                            &record<Comparison>(), &record<Machine>()}) {
+  for (const Record* one : {&record<Profile>(), &record<Row>(), &record<model::Run>(),
+                            &record<Sweep>(), &record<Comparison>(), &record<Machine>()}) {
     std::vector<std::string_view> keys;
     for (const Field& field : one->fields)
       if (!field.key.empty()) keys.push_back(field.key);

@@ -1,6 +1,6 @@
-#include "src/measure/statistics.h"
-
 #include <gtest/gtest.h>
+
+#include "src/measure/statistics.h"
 
 namespace hwprof {
 namespace {

@@ -28,7 +28,8 @@ class OnlyTargets {
 };
 
 // One bit for each instruction set that this CPU has and the kernels are compiled for. Highway also
-// knows others (kernels/simd/simd_targets.h leaves them out); they would all run the baseline again.
+// knows others (kernels/simd/simd_targets.h leaves them out); they would all run the baseline
+// again.
 inline std::vector<std::int64_t> single_targets() {
   std::vector<std::int64_t> targets;
   std::vector<std::string> names;

@@ -1,8 +1,8 @@
-#include "src/observe/calls/probes.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
+
+#include "src/observe/calls/probes.h"
 
 namespace hwprof::observe {
 namespace {

@@ -1,11 +1,11 @@
 // Names of regions, compared in place: any text, anywhere, and never a byte of another page.
-#include "counters/regions/region_tree.h"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
+
+#include "counters/regions/region_tree.h"
 
 namespace hwprof {
 namespace {

@@ -64,7 +64,7 @@ int exit_code(report::VerdictKind verdict) {
 // The verdict alone, on a command. Standard output is the command's.
 Result<int> judge_command(const RunOptions& options) {
   if (auto done = check_report_output(options); !done) return error_of(done);
-  const Result<report::Run> record = observe(options.request);
+  const Result<report::Run> record = observe_program(options.request);
   if (!record) return error_of(record);
   if (!record->not_run.empty()) {
     spdlog::error("{}", report::printable(record->not_run));

@@ -282,7 +282,7 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
 
 }  // namespace
 
-Result<report::Run> observe(const RunRequest& request) {
+Result<report::Run> observe_program(const RunRequest& request) {
   TRY(check_cpus(request.pin));
   if (request.user) TRY(check_user(*request.user));
   TRY(report::Run begun, begin_record(request));

@@ -14,6 +14,6 @@ namespace hwprof {
 // Fault::kUsage, before anything starts, for CPUs, events, users and processes that are not there.
 // A command that does not exist or cannot be run is no Error: Run::not_run says why, Run::exit is
 // 127 or 126.
-Result<report::Run> observe(const RunRequest& request);
+Result<report::Run> observe_program(const RunRequest& request);
 
 }  // namespace hwprof

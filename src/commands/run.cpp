@@ -82,7 +82,7 @@ void write_verdict(const report::Run& record, const RunOptions& options) {
 
 Result<int> run_run(const RunOptions& options) {
   if (auto done = check_report_output(options); !done) return error_of(done);
-  const Result<report::Run> record = observe(options.request);
+  const Result<report::Run> record = observe_program(options.request);
   if (!record) return error_of(record);
   if (record->not_run.empty()) {
     write_run_report(*record, options);

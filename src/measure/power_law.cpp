@@ -9,7 +9,7 @@
 namespace hwprof {
 namespace {
 
-constexpr std::size_t kResamples = 1000;
+constexpr std::size_t kExponentResamples = 1000;
 
 std::vector<double> logarithms(std::span<const double> values) {
   std::vector<double> logs(values.size());
@@ -56,9 +56,9 @@ class Drawing {
 };
 
 Interval middle_95_percent(std::vector<double> values) {
-  constexpr std::size_t kTail = kResamples / 40;  // 2.5 %
+  constexpr std::size_t kTail = kExponentResamples / 40;  // 2.5 %
   std::sort(values.begin(), values.end());
-  return {values[kTail], values[kResamples - 1 - kTail]};
+  return {values[kTail], values[kExponentResamples - 1 - kTail]};
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ Interval bootstrap_exponent(std::span<const double> sizes, SamplesBySize samples
                             Resample resample) {
   Drawing drawing(samples);
   std::vector<double> exponents;
-  for (std::size_t i = 0; i < kResamples; ++i) {
+  for (std::size_t i = 0; i < kExponentResamples; ++i) {
     std::vector<double> x, y;
     for (const std::size_t point : drawing.points(resample)) {
       x.push_back(sizes[point]);
@@ -116,7 +116,7 @@ JointIntervals bootstrap_joint(std::span<const double> first, std::span<const do
                                SamplesBySize samples) {
   Drawing drawing(samples);
   std::vector<double> of_first, of_second;
-  while (of_first.size() < kResamples) {
+  while (of_first.size() < kExponentResamples) {
     std::vector<double> a, b, y;
     for (const std::size_t point : drawing.points(Resample::kPoints)) {
       a.push_back(first[point]);

@@ -20,12 +20,6 @@ constexpr double kJump = 1.3;            // a unit at the next size, by another 
 constexpr double kSteady = 1.15;         // and at every other pair of neighbours less than this
 constexpr std::size_t kLeastForFit = 3;  // two points lie on any line
 
-std::vector<double> sizes_of(std::span<const LawPoint> points) {
-  std::vector<double> sizes;
-  for (const LawPoint& point : points) sizes.push_back(static_cast<double>(point.size));
-  return sizes;
-}
-
 // What is asked of all points, once.
 struct Course {
   std::vector<double> times_ns, models, units_ns;  // units_ns: time of a unit of the model

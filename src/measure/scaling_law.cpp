@@ -13,12 +13,6 @@ namespace {
 
 using report::ScalingLaw;
 
-std::vector<double> sizes_of(std::span<const LawPoint> points) {
-  std::vector<double> sizes;
-  for (const LawPoint& point : points) sizes.push_back(static_cast<double>(point.size));
-  return sizes;
-}
-
 template <class Point>
 std::vector<double> models_of(std::span<const Point> points) {
   std::vector<double> models;
@@ -122,6 +116,12 @@ ScalingLaw refused(std::span<const LawPoint> points, const LawSubject& subject) 
 }
 
 }  // namespace
+
+std::vector<double> sizes_of(std::span<const LawPoint> points) {
+  std::vector<double> sizes;
+  for (const LawPoint& point : points) sizes.push_back(static_cast<double>(point.size));
+  return sizes;
+}
 
 ScalingLaw scaling_law(std::span<const LawPoint> points, const LawSubject& subject) {
   if (!wide_enough(points)) {

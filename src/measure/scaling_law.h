@@ -29,6 +29,8 @@ inline constexpr double kOffLine = 0.1;  // of a point of the line, relative
 inline constexpr std::size_t kLeastPoints = 4;
 inline constexpr double kLeastSpread = 3;  // largest over smallest size of an agreeing range
 
+std::vector<double> sizes_of(std::span<const LawPoint> points);
+
 // What the law is of: names for its sentences, and what its causes are looked for in.
 struct LawSubject {
   std::string quantity = "time";

@@ -17,8 +17,8 @@ double median(std::vector<double> samples) {
 
 namespace {
 
-constexpr std::size_t kResamples = 2000;
-constexpr std::size_t kTail = kResamples / 40;  // 2.5 %
+constexpr std::size_t kMedianResamples = 2000;
+constexpr std::size_t kTail = kMedianResamples / 40;  // 2.5 %
 constexpr std::uint64_t kSeed = 20260101;
 
 // The median of as many values as `samples` has, drawn as runs of neighbours; the last goes on at
@@ -41,27 +41,27 @@ double block_resampled_median(std::span<const double> samples, std::mt19937_64& 
 Interval bootstrap_median(std::span<const double> samples) {
   std::mt19937_64 random(kSeed);
   std::vector<double> medians, resample(samples.size());
-  medians.reserve(kResamples);
-  for (std::size_t i = 0; i < kResamples; ++i) {
+  medians.reserve(kMedianResamples);
+  for (std::size_t i = 0; i < kMedianResamples; ++i) {
     // Modulo instead of uniform_int_distribution, which differs between standard libraries; the
     // bias is below 2^-50 for any real number of samples.
     for (double& value : resample) value = samples[random() % samples.size()];
     medians.push_back(median(resample));
   }
   std::sort(medians.begin(), medians.end());
-  return {medians[kTail], medians[kResamples - 1 - kTail]};
+  return {medians[kTail], medians[kMedianResamples - 1 - kTail]};
 }
 
 Interval bootstrap_median_ratio(std::span<const double> a, std::span<const double> b) {
   std::mt19937_64 random(kSeed);
   std::vector<double> ratios, resample;
-  ratios.reserve(kResamples);
-  for (std::size_t i = 0; i < kResamples; ++i) {
+  ratios.reserve(kMedianResamples);
+  for (std::size_t i = 0; i < kMedianResamples; ++i) {
     const double of_a = block_resampled_median(a, random, resample);
     ratios.push_back(block_resampled_median(b, random, resample) / of_a);
   }
   std::sort(ratios.begin(), ratios.end());
-  return {ratios[kTail], ratios[kResamples - 1 - kTail]};
+  return {ratios[kTail], ratios[kMedianResamples - 1 - kTail]};
 }
 
 Interval ordered_median(std::span<const double> samples) {

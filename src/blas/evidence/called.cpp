@@ -6,8 +6,8 @@
 
 #include "src/blas/evidence/call_candidates.h"
 #include "src/observe/calls/audit.h"
-#include "src/observe/calls/uprobes.h"
 #include "src/observe/calls/tracefs.h"
+#include "src/observe/calls/uprobes.h"
 
 namespace hwprof::blas {
 

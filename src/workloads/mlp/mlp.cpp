@@ -48,7 +48,7 @@ Kernels kernels_of(std::string_view variant) {
 }
 
 // A linear layer and, in place behind it, ReLU or softmax.
-struct Layer {
+struct MlpLayer {
   LinearShape shape;
   std::size_t weights_at = 0, bias_at = 0;  // in parameters and gradients
   FloatBuffer packed{}, y{}, dz{};
@@ -66,14 +66,14 @@ struct Mlp::State {
   Kernels kernels;
   const BlasLibrary* blas;
   ThreadTeam& team;
-  std::vector<Layer> layers{};
+  std::vector<MlpLayer> layers{};
   FloatBuffer x{}, parameters{}, gradients{};
   std::size_t images = 0;  // of the last forward()
 
   const float* input_of(std::size_t l) { return l == 0 ? x.data() : layers[l - 1].y.data(); }
 
   LinearCall linear_call(std::size_t l, std::size_t documents) {
-    Layer& layer = layers[l];
+    MlpLayer& layer = layers[l];
     return {.shape = layer.shape,
             .documents = documents,
             .g = input_of(l),
@@ -85,7 +85,7 @@ struct Mlp::State {
             .team = &team};
   }
   LinearGradWeightsCall grad_weights_call(std::size_t l, std::size_t documents) {
-    Layer& layer = layers[l];
+    MlpLayer& layer = layers[l];
     return {.shape = layer.shape,
             .documents = documents,
             .g = input_of(l),
@@ -97,7 +97,7 @@ struct Mlp::State {
   }
   // Of a layer but the first: nobody asks for the gradient of the image.
   LinearGradInputCall grad_input_call(std::size_t l, std::size_t documents) {
-    Layer& layer = layers[l];
+    MlpLayer& layer = layers[l];
     return {.shape = layer.shape,
             .documents = documents,
             .a = parameters.data() + layer.weights_at,
@@ -124,7 +124,7 @@ struct Mlp::State {
 Result<void> Mlp::State::allocate(std::uint64_t seed) {
   std::size_t count = 0;
   for (std::size_t l = 0; l + 1 < shape.widths.size(); ++l) {
-    Layer& layer = layers.emplace_back();
+    MlpLayer& layer = layers.emplace_back();
     layer.shape = {shape.widths[l], shape.widths[l + 1]};
     layer.linear_name = fmt::format("linear{}", l + 1);
     layer.relu_name = fmt::format("relu{}", l + 1);
@@ -140,7 +140,7 @@ Result<void> Mlp::State::allocate(std::uint64_t seed) {
   };
   std::vector<std::pair<FloatBuffer*, std::size_t>> wanted = {
       {&x, shape.batch * shape.widths.front()}, {&parameters, count}, {&gradients, count}};
-  for (Layer& layer : layers) {
+  for (MlpLayer& layer : layers) {
     wanted.emplace_back(&layer.y, shape.batch * layer.shape.outputs);
     wanted.emplace_back(&layer.dz, shape.batch * layer.shape.outputs);
     if (kernels.linear->packed_floats != nullptr) {
@@ -151,7 +151,7 @@ Result<void> Mlp::State::allocate(std::uint64_t seed) {
     if (auto done = take(*buffer, floats); !done) return done;
   }
   SplitMix64 random(seed);
-  for (const Layer& layer : layers) {
+  for (const MlpLayer& layer : layers) {
     const float bound = 1.0f / std::sqrt(static_cast<float>(layer.shape.inputs));
     const std::size_t end = layer.bias_at + layer.shape.outputs;
     for (std::size_t i = layer.weights_at; i < end; ++i) parameters[i] = random.symmetric(bound);
@@ -163,7 +163,7 @@ void Mlp::forward(std::size_t images) {
   State& s = *state_;
   s.images = images;
   for (std::size_t l = 0; l < s.layers.size(); ++l) {
-    Layer& layer = s.layers[l];
+    MlpLayer& layer = s.layers[l];
     const std::size_t outputs = images * layer.shape.outputs;
     {
       Region region(layer.linear_name);
@@ -185,7 +185,7 @@ void Mlp::forward(std::size_t images) {
 }
 
 std::size_t Mlp::correct(std::span<const std::uint8_t> labels) const {
-  const Layer& last = state_->layers.back();
+  const MlpLayer& last = state_->layers.back();
   const std::size_t classes = last.shape.outputs;
   std::size_t count = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -198,7 +198,7 @@ std::size_t Mlp::correct(std::span<const std::uint8_t> labels) const {
 double Mlp::backward(std::span<const std::uint8_t> labels) {
   State& s = *state_;
   const std::size_t images = s.images;
-  Layer& last = s.layers.back();
+  MlpLayer& last = s.layers.back();
   double loss = 0;
   {
     Region region("cross-entropy");
@@ -210,7 +210,7 @@ double Mlp::backward(std::span<const std::uint8_t> labels) {
                                    .dz = last.dz.data()});
   }
   for (std::size_t l = s.layers.size(); l-- > 0;) {
-    Layer& layer = s.layers[l];
+    MlpLayer& layer = s.layers[l];
     const auto [inputs, outputs] = layer.shape;
     {
       Region region(layer.linear_name);
@@ -222,7 +222,7 @@ double Mlp::backward(std::span<const std::uint8_t> labels) {
       }
     }
     if (l == 0) break;
-    Layer& before = s.layers[l - 1];
+    MlpLayer& before = s.layers[l - 1];
     Region region(before.relu_name);
     declare(region, relu_backward_cost(images * inputs));
     s.kernels.relu_backward->run({.count = images * inputs,

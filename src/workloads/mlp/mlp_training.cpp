@@ -18,15 +18,15 @@ constexpr float kPixelScale = 1.0f / 256;  // MNISTIter's: [0, 1)
 
 // What a data iterator gives: a tensor of its own for every batch, as MXNet's does. The pages that
 // this takes from the kernel are part of what the profile is about.
-struct Batch {
+struct MiniBatch {
   std::unique_ptr<float[]> images;
   std::vector<std::uint8_t> labels;
 };
 
-Batch next_batch(const ImageSet& set, std::span<const std::uint32_t> numbers) {
+MiniBatch next_batch(const ImageSet& set, std::span<const std::uint32_t> numbers) {
   const Region region("next-batch");
   const std::size_t pixels = set.image_pixels();
-  Batch batch;
+  MiniBatch batch;
   batch.images = std::make_unique_for_overwrite<float[]>(numbers.size() * pixels);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::uint8_t* image = set.image(numbers[i]).data();
@@ -37,9 +37,9 @@ Batch next_batch(const ImageSet& set, std::span<const std::uint32_t> numbers) {
   return batch;
 }
 
-Batch load_batch(Mlp& mlp, const ImageSet& set, std::span<const std::uint32_t> numbers) {
+MiniBatch load_batch(Mlp& mlp, const ImageSet& set, std::span<const std::uint32_t> numbers) {
   const Region region("data");
-  Batch batch = next_batch(set, numbers);
+  MiniBatch batch = next_batch(set, numbers);
   const Region copy("copy-in");
   std::copy_n(batch.images.get(), numbers.size() * set.image_pixels(), mlp.input().data());
   return batch;
@@ -47,7 +47,7 @@ Batch load_batch(Mlp& mlp, const ImageSet& set, std::span<const std::uint32_t> n
 
 double step(Mlp& mlp, const ImageSet& set, std::span<const std::uint32_t> numbers, const Sgd& sgd) {
   const Region region("step");
-  const Batch batch = load_batch(mlp, set, numbers);
+  const MiniBatch batch = load_batch(mlp, set, numbers);
   {
     const Region forward("forward");
     mlp.forward(numbers.size());
@@ -82,7 +82,7 @@ std::optional<double> accuracy(Mlp& mlp, const ImageSet& set, const std::atomic<
   const Region region("accuracy");
   std::size_t correct = 0;
   const bool whole = for_each_batch(numbers_of(set), mlp.shape().batch, [&](auto numbers) {
-    const Batch batch = load_batch(mlp, set, numbers);
+    const MiniBatch batch = load_batch(mlp, set, numbers);
     {
       const Region forward("forward");
       mlp.forward(numbers.size());
