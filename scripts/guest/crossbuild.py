@@ -46,6 +46,7 @@ def build(space):
     if not (space.build / "build.ninja").exists():
         print("configuring the cross-build ...", flush=True)
         call(["meson", "setup", "--cross-file", cross_file, "-Dbuildtype=release",
+              "-Dunity=on", "-Dunity_size=10",
               space.build, space.source], 300, env=env)
     print("cross-building ...", flush=True)
     call(["ninja", "-C", space.build] + PROGRAMS + KERNEL_TESTS, 1800, env=env)
