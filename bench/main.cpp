@@ -23,8 +23,8 @@
 
 #include "bench/case.h"
 #include "bench/onednn.h"
+#include "counters/machine.h"
 #include "counters/machine/affinity.h"
-#include "counters/machine/machine.h"
 #include "kernels/simd/simd.h"
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"

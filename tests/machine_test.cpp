@@ -1,4 +1,4 @@
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

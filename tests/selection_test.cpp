@@ -1,5 +1,5 @@
 // From raw sums to numbers, on selections made up here: no system call.
-#include "counters/events/selection.h"
+#include "counters/perf/selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/perf/group.h"
+#include "counters/events/native_event.h"
 
 namespace hwprof::pfm {
 

@@ -10,11 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/machine/machine.h"
-#include "counters/perf/group.h"
-#include "counters/perf/perf_error.h"
-#include "counters/perf/reading.h"
+#include "counters/events/native_event.h"
+#include "counters/events/perf_error.h"
 #include "src/base/result.h"
+#include "src/model/machine.h"
 
 namespace hwprof {
 

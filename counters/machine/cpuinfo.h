@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/machine/machine.h"
+#include "src/model/machine.h"
 
 namespace hwprof {
 

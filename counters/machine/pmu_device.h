@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/machine/machine.h"
 #include "src/base/result.h"
+#include "src/model/machine.h"
 
 namespace hwprof {
 

@@ -1,6 +1,4 @@
 // Precompiled for every unit of counters/; see src/pch/pch.h.
-#pragma once
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "counters/events/event_table.h"
+#include "counters/events/perf_error.h"
 #include "counters/events/resolve.h"
-#include "counters/events/selection.h"
 #include "counters/perf/metrics.h"
-#include "counters/perf/perf_error.h"
+#include "counters/perf/selection.h"
 #include "counters/perf/thread_groups.h"
 
 namespace hwprof {

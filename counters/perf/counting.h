@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "counters/machine/machine.h"
 #include "counters/perf/metrics.h"
 #include "counters/perf/reading.h"
 #include "src/base/result.h"
+#include "src/model/machine.h"
 
 namespace hwprof {
 

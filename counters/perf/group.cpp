@@ -50,14 +50,6 @@ auto retry_interrupted(Call call) {
 
 }  // namespace
 
-bool NativeEvent::same_as(const NativeEvent& other) const {
-  return type == other.type && config == other.config && config1 == other.config1 &&
-         config2 == other.config2 && exclude_user == other.exclude_user &&
-         exclude_kernel == other.exclude_kernel;
-}
-
-bool NativeEvent::is_software() const { return type == PERF_TYPE_SOFTWARE; }
-
 Result<Group> Group::open(std::span<const NativeEvent> events, const GroupOptions& options) {
   Group group;
   for (const NativeEvent& event : events) {

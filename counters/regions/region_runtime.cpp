@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <new>
 
+#include "counters/events/perf_error.h"
 #include "counters/events/resolve.h"
 #include "counters/machine/affinity.h"
-#include "counters/perf/perf_error.h"
 #include "counters/regions/hwprof.h"
 #include "counters/regions/region_edge.h"
 #include "src/base/text.h"

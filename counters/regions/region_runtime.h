@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "counters/events/selection.h"
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
+#include "counters/perf/selection.h"
 #include "counters/regions/region_sum.h"
 #include "counters/regions/region_thread.h"
 #include "counters/regions/region_trace.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/events/selection.h"
+#include "counters/perf/selection.h"
 #include "counters/regions/region_edge.h"
 
 namespace hwprof {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "counters/machine.h"
 #include "counters/machine/affinity.h"
-#include "counters/machine/machine.h"
 #include "counters/perf/reading.h"
 #include "src/base/result.h"
 #include "src/blas/providers/choice.h"

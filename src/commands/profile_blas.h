@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "counters/machine.h"
 #include "counters/machine/affinity.h"
-#include "counters/machine/machine.h"
 #include "kernels/blas_library.h"
 #include "src/base/result.h"
 #include "src/blas/providers/choice.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
 #include "counters/perf/reading.h"
 #include "src/base/result.h"
 

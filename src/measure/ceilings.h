@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
 #include "kernels/thread_team.h"
 #include "src/model/record.h"
 

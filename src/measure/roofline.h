@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
 #include "kernels/complexity.h"
 #include "src/model/record.h"
 

@@ -1,7 +1,5 @@
 // Precompiled for every unit of src/: what most of them include and what costs most to read. Only
 // an accelerator: each file still includes what it uses (meson configure -Db_pch=false checks it).
-#pragma once
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>

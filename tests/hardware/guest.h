@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
 #include "counters/perf/counting.h"
 
 namespace hwprof::guest {

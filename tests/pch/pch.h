@@ -1,6 +1,4 @@
 // Precompiled for the unit tests; see src/pch/pch.h.
-#pragma once
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

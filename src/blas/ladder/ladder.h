@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "counters/machine.h"
 #include "counters/machine/affinity.h"
-#include "counters/machine/machine.h"
 #include "src/blas/providers/choice.h"
 #include "src/model/blas.h"
 

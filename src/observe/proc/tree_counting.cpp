@@ -3,9 +3,9 @@
 #include <cerrno>
 
 #include "counters/events/event_table.h"
+#include "counters/events/perf_error.h"
 #include "counters/machine/affinity.h"
 #include "counters/perf/metrics.h"
-#include "counters/perf/perf_error.h"
 #include "src/observe/proc/processes.h"
 
 namespace hwprof {

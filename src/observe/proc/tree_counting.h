@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "counters/events/selection.h"
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
 #include "counters/perf/group.h"
 #include "counters/perf/metrics.h"
 #include "counters/perf/reading.h"
+#include "counters/perf/selection.h"
 #include "src/base/result.h"
 
 namespace hwprof {

@@ -13,9 +13,9 @@
 #include <set>
 #include <utility>
 
+#include "counters/events/perf_error.h"
+#include "counters/machine.h"
 #include "counters/machine/affinity.h"
-#include "counters/machine/machine.h"
-#include "counters/perf/perf_error.h"
 #include "src/base/text.h"
 #include "src/observe/perf/rings.h"
 #include "src/observe/proc/address_space.h"

@@ -1,4 +1,4 @@
-#include "counters/events/probe.h"
+#include "counters/perf/probe.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
-#include "counters/machine/capacity.h"
+#include "counters/perf/capacity.h"
 
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 
-#include "counters/events/probe.h"
+#include "counters/events/perf_error.h"
 #include "counters/machine/affinity.h"
-#include "counters/perf/perf_error.h"
+#include "counters/perf/probe.h"
 
 namespace hwprof {
 namespace {

@@ -3,7 +3,7 @@
 // left of it. Internal to counters/.
 #pragma once
 
-#include "counters/machine/machine.h"
+#include "src/model/machine.h"
 
 namespace hwprof {
 

@@ -1,4 +1,4 @@
-#include "counters/perf/perf_error.h"
+#include "counters/events/perf_error.h"
 
 #include <fmt/format.h>
 

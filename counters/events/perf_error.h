@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "counters/machine/machine.h"
-#include "counters/perf/reading.h"
+#include "src/model/machine.h"
 
 namespace hwprof {
 

@@ -5,8 +5,8 @@
 
 #include <span>
 
+#include "counters/events/perf_error.h"
 #include "counters/perf/group.h"
-#include "counters/perf/perf_error.h"
 
 namespace hwprof {
 

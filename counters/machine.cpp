@@ -1,4 +1,4 @@
-#include "counters/machine/machine.h"
+#include "counters/machine.h"
 
 #include <fmt/format.h>
 #include <hwloc.h>
@@ -10,9 +10,9 @@
 #include <memory>
 
 #include "counters/machine/affinity.h"
-#include "counters/machine/capacity.h"
 #include "counters/machine/cpuinfo.h"
 #include "counters/machine/pmu_device.h"
+#include "counters/perf/capacity.h"
 #include "src/base/text.h"
 
 namespace hwprof {

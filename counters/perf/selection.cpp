@@ -1,11 +1,11 @@
-#include "counters/events/selection.h"
+#include "counters/perf/selection.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "counters/events/probe.h"
 #include "counters/machine/pmu_device.h"
+#include "counters/perf/probe.h"
 
 namespace hwprof {
 namespace {
