@@ -3,6 +3,11 @@
 // on shared machines; a ratio of neighbouring slices does not see that, a quotient of two numbers
 // taken at different times does. What is measured next, when it is enough and how far the whole has
 // come is decided here, for profile, layers, sweep and bench alike.
+//
+// measure: how fast something is, how sure that is, and what it is held against: schedule, peak,
+// bandwidth, roofline, statistics, laws of growth, comparison. It runs work that it is given and
+// fills records; which work that is, what a report says of it and how it looks are not its
+// business.
 #pragma once
 
 #include <atomic>

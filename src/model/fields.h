@@ -1,3 +1,6 @@
+// model: what measurement, verdict and report share: plain records and enums, each idea once, with
+// the unit in each name. It includes src/base alone; nothing here measures, judges or prints.
+//
 // A record's keys, described once: what JSON out and in, CSV columns and docs/json.md are made of.
 //
 // A record is a plain struct. Beside it, in its header, stands one declaration:

@@ -1,5 +1,9 @@
 // One operation in one variant, ready to be timed, counted and checked: what workloads hand to the
 // runner.
+//
+// workloads: what is measured: operations with their inputs, shapes and costs (operations/),
+// networks made of them (networks/), documents, images and vectors (inputs/), the MLP that learns
+// (mlp/). It times nothing and prints nothing.
 #pragma once
 
 #include <cstdint>

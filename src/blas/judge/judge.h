@@ -3,6 +3,10 @@
 //
 // How good a library is, is decided by the ladder: the measured speed of its core type against the
 // others. Only where there is none, the width of its vectors decides.
+//
+// blas: which BLAS did the work, how well, and what would do it better: what is known of each
+// library (providers/), what was seen (evidence/), what else could be had (ladder/), the verdict
+// (judge/). It measures through src/measure and looks through src/observe; it prints nothing.
 #pragma once
 
 #include <cstddef>

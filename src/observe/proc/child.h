@@ -4,6 +4,10 @@
 //
 // fork and a pipe, not ptrace: nothing traces the program, so it goes on if hwprof is killed, and
 // setuid programs keep their rights. In the child only async-signal-safe calls are made.
+//
+// observe: looks at other processes and changes nothing in them: children, maps, regions' files
+// (proc/), rings and records of perf_event (perf/), ELF files and generated code (elf/), calls
+// (calls/), samples (samples/). It says what was seen; what that means is src/blas's to judge.
 #pragma once
 
 #include <sys/resource.h>
