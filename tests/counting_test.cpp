@@ -13,6 +13,7 @@
 #include <functional>
 #include <thread>
 
+#include "counters/machine.h"
 #include "counters/machine/affinity.h"
 #include "counters/perf/metrics.h"
 #include "counters/perf/thread_groups.h"

@@ -56,6 +56,7 @@ auto error_from(AnyResult&& result) {
 //   TRY(group.enable());             the value, if any, is dropped
 // Statements both, in a function that returns a Result. The first form is several: it needs braces
 // after `if`. A comma outside of parentheses ends the declaration.
+// NOLINTBEGIN(bugprone-macro-parentheses): a name that is declared has none.
 #define TRY(first, ...)                          \
   HWPROF_JOIN(HWPROF_TRY_, __VA_OPT__(VALUE_OF)) \
   (HWPROF_JOIN(tried_, __LINE__), first __VA_OPT__(, ) __VA_ARGS__)
@@ -70,3 +71,4 @@ auto error_from(AnyResult&& result) {
   declaration = *std::forward<decltype(tried)>(tried)
 #define HWPROF_JOIN(left, right) HWPROF_JOIN_(left, right)
 #define HWPROF_JOIN_(left, right) left##right
+// NOLINTEND(bugprone-macro-parentheses)

@@ -244,7 +244,7 @@ namespace hwprof::model {
 template <>
 struct EnumNames<report::VectorClass> {
   using enum report::VectorClass;
-  static constexpr EnumName<report::VectorClass> all[] = {
+  static constexpr EnumName<report::VectorClass> kAll[] = {
       {kNone, "", "not known"},
       {kScalar, "scalar", "no vectors"},
       {kSse, "sse", "128 bits without FMA"},
@@ -259,7 +259,7 @@ struct EnumNames<report::VectorClass> {
 template <>
 struct EnumNames<report::VerdictKind> {
   using enum report::VerdictKind;
-  static constexpr EnumName<report::VerdictKind> all[] = {
+  static constexpr EnumName<report::VerdictKind> kAll[] = {
       {kOptimal, "optimal", "nothing here is much faster"},
       {kSuboptimal, "suboptimal", "a tier down"},
       {kUnoptimised, "unoptimised", "far down, or vectors of 128 bits on a CPU with more"},

@@ -32,7 +32,7 @@
 //
 //   enum class Bound { kCompute, kMemory };
 //   template <> struct EnumNames<Bound> {
-//     static constexpr EnumName<Bound> all[] = {{Bound::kCompute, "compute", "limited by
+//     static constexpr EnumName<Bound> kAll[] = {{Bound::kCompute, "compute", "limited by
 //     arithmetic"},
 //                                               {Bound::kMemory, "memory", "limited by
 //                                               bandwidth"}};
@@ -64,18 +64,18 @@ struct EnumName {
   std::string_view text, doc;
 };
 template <class E>
-struct EnumNames;  // specialised beside the enum: `all`
+struct EnumNames;  // specialised beside the enum: `kAll`
 
 template <class E>
 constexpr std::string_view name_of(E value) {
-  for (const EnumName<E>& name : EnumNames<E>::all)
+  for (const EnumName<E>& name : EnumNames<E>::kAll)
     if (name.value == value) return name.text;
   return "";
 }
 
 template <class E>
 constexpr std::optional<E> enum_of(std::string_view text) {
-  for (const EnumName<E>& name : EnumNames<E>::all)
+  for (const EnumName<E>& name : EnumNames<E>::kAll)
     if (name.text == text) return name.value;
   return std::nullopt;
 }
@@ -247,9 +247,9 @@ constexpr Type scalar_type() {
   Type type{.kind = Type::kScalar, .get = get_scalar<T>, .set = set_scalar<T>};
   if constexpr (std::is_enum_v<T>) {
     type.word = "text";
-    type.words = std::size(EnumNames<T>::all);
+    type.words = std::size(EnumNames<T>::kAll);
     type.word_at = [](std::size_t i) {
-      const EnumName<T>& name = EnumNames<T>::all[i];
+      const EnumName<T>& name = EnumNames<T>::kAll[i];
       return Type::Word{name.text, name.doc};
     };
   } else {

@@ -19,7 +19,7 @@ enum class State {
 
 template <>
 struct EnumNames<State> {
-  static constexpr EnumName<State> all[] = {
+  static constexpr EnumName<State> kAll[] = {
       {State::kGood, "good", "nothing to do"},
       {State::kMend, "mend", "stands in the way, and can be fixed"},
       {State::kNote, "note", "to be known; nothing is wrong"},

@@ -97,7 +97,7 @@ namespace hwprof::model {
 
 template <>
 struct EnumNames<CountStatus> {
-  static constexpr EnumName<CountStatus> all[] = {
+  static constexpr EnumName<CountStatus> kAll[] = {
       {CountStatus::kOk, "ok", "counted the whole time"},
       {CountStatus::kScaled, "scaled",
        "multiplexed, extrapolated; `coverage` is the share of the time in which it counted"},

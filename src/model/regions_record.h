@@ -16,7 +16,7 @@ enum class GroupBy { kPath, kName, kShape, kType };  // kShape: name and shape
 
 template <>
 struct EnumNames<GroupBy> {
-  static constexpr EnumName<GroupBy> all[] = {
+  static constexpr EnumName<GroupBy> kAll[] = {
       {GroupBy::kPath, "path", "rows of one call path"},
       {GroupBy::kName, "name", "rows of one name"},
       {GroupBy::kShape, "shape", "rows of one name and shape"},
