@@ -119,7 +119,7 @@ std::string json_documentation() {
 }
 
 TEST(JsonDocs, AreThoseOfTheRecords) {
-  const std::string path = std::string(DATA) + "/../../docs/json.md";
+  const std::string path = DATA "/../../docs/json.md";
   std::stringstream file;
   file << std::ifstream(path).rdbuf();
   const std::string text = file.str();
