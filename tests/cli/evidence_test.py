@@ -88,8 +88,11 @@ class Levels(EvidenceTest):
         for loops in executed["loops"]:
             self.assertIn(loops["width"], WIDTHS)
             self.assertLessEqual(loops["samples"], executed["samples"])
+        # What a busy machine lost is said, and no more than that is missing.
+        lost = report["blas"]["evidence"]["called"]["lost"]
         calls = int(done.stdout.split()[1])
-        self.assertEqual(shapes(sites(report, "sgemm_")[0]), {(48, 50, 52): calls})
+        self.assertLess(lost, calls / 100)
+        self.assertEqual(shapes(sites(report, "sgemm_")[0]), {(48, 50, 52): calls - lost})
 
     @needs_root
     @needs_samples
