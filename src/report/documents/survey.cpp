@@ -79,7 +79,7 @@ Document survey_document(const BlasSurvey& survey) {
   const ProfileBlas& blas = survey.blas;
   const bool good = blas.verdict == VerdictKind::kOptimal;
   std::string verdict(to_text(blas.verdict));
-  if (blas.factor && *blas.factor > kWorthSaying) {
+  if (!good && blas.factor && *blas.factor > kWorthSaying) {
     verdict += fmt::format(", {:.1f} times slower than it could be", *blas.factor);
   }
   Document document;
