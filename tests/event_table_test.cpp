@@ -134,7 +134,7 @@ TEST(EventTable, AnUnknownCpuGetsTheNearest) {
   EXPECT_EQ(parse_cpu_id("via/6/15").error().fault, Fault::kUsage);
 }
 
-// perf takes "r" and hexadecimal digits; "rff" would be a word to us (counters/resolve.cpp).
+// perf takes "r" and hexadecimal digits; "rff" would be a word to us (counters/events/resolve.cpp).
 TEST(EventTable, EveryEncodingHasADecimalDigitSoThatItCanBeTypedRaw) {
   for (const EventRow& row : event_rows())
     for (std::size_t i = 0; i < row.term_count(); ++i) {

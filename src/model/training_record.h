@@ -1,4 +1,4 @@
-// What training a network found out: plain structs, as in src/report/record.h.
+// What training a network found out: plain structs, as in src/model/record.h.
 #pragma once
 
 #include <cstdint>
