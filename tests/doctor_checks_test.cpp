@@ -1,5 +1,5 @@
 // The doctor's judgements on machines that nobody here owns.
-#include "src/commands/doctor_checks.h"
+#include "src/commands/inspect/doctor_checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

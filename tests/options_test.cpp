@@ -14,7 +14,7 @@
 
 #include "src/cli/groups.h"
 #include "src/commands/commands.h"
-#include "src/commands/profile_options.h"
+#include "src/commands/profile/options.h"
 
 namespace hwprof::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/commands/shape.h"
+#include "src/commands/profile/shape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "src/commands/sweep_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "src/commands/sweep/plan.h"
 
 namespace hwprof {
 namespace {

@@ -1,5 +1,5 @@
 // The command's own way from tasks to a verdict, with work whose growth is known.
-#include "src/commands/sweep.h"
+#include "src/commands/sweep/sweep.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

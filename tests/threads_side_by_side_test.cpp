@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "src/commands/profile_threads.h"
+#include "src/commands/profile/threads.h"
 #include "src/report/documents/content.h"
 
 namespace hwprof {

@@ -64,4 +64,10 @@ class Counting {
   std::unique_ptr<State> state_;
 };
 
+// What really counts on a CPU: each event is opened, run over a little work, and read. What opens
+// need not count. In the order of `names`; the caller is pinned to `cpu`. Fault::kUsage for an
+// unknown name.
+Result<std::vector<EventCount>> try_events(const Machine& machine, unsigned cpu,
+                                           std::span<const std::string> names);
+
 }  // namespace hwprof

@@ -1,0 +1,89 @@
+#include "src/commands/compare/report_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "src/workloads/inputs/line_reader.h"
+
+namespace hwprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr const char* kHowToWrite = "hwprof profile --format json -o FILE writes a report";
+
+Result<std::string> read_text(const std::string& path) {
+  Result<LineReader> reader = LineReader::open(path);
+  if (!reader) return error_of(reader);
+  std::string text;
+  for (;;) {
+    const auto line = reader->next();
+    if (!line) return error_of(line);
+    if (!*line) break;
+    text.append(**line) += '\n';
+    if (text.size() > kMostBytes) {
+      return usage_error(
+          fmt::format("{} is larger than {} MiB: no report of hwprof", path, kMostBytes >> 20),
+          kHowToWrite);
+    }
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return usage_error(fmt::format("{} is empty", path), kHowToWrite);
+  }
+  return text;
+}
+
+// `byte` from 1, as nlohmann counts.
+std::string place_of(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::max<std::size_t>(byte, 1) - 1);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line_begin = before.rfind('\n');
+  const std::size_t column =
+      before.size() - (line_begin == std::string_view::npos ? 0 : line_begin + 1) + 1;
+  return fmt::format("line {}, column {}", line, column);
+}
+
+// nlohmann's exceptions end here.
+Result<Json> parse(const std::string& path, const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;
+    if (error.byte > end) {
+      return usage_error(fmt::format("{} ends in the middle of the JSON, at {}: the file was cut",
+                                     path, place_of(text, end)),
+                         "write it again");
+    }
+    return usage_error(fmt::format("{} is not JSON: {}", path, place_of(text, error.byte)),
+                       kHowToWrite);
+  } catch (const Json::exception&) {
+    return usage_error(fmt::format("{} has a number that is too large", path), kHowToWrite);
+  }
+}
+
+}  // namespace
+
+Result<ReportFile> read_report(const std::string& path, std::span<const std::string_view> known) {
+  const Result<std::string> text = read_text(path);
+  if (!text) return error_of(text);
+  Result<Json> json = parse(path, *text);
+  if (!json) return error_of(json);
+  const auto schema = json->find("schema");
+  if (!json->is_object() || schema == json->end() || !schema->is_string()) {
+    return usage_error(fmt::format("{} is JSON, but no report of hwprof: it names no schema", path),
+                       kHowToWrite);
+  }
+  ReportFile file{path, schema->get<std::string>(), *std::move(json)};
+  if (std::find(known.begin(), known.end(), file.schema) == known.end()) {
+    return usage_error(
+        fmt::format("{} has the schema '{}', which is not known here", path, file.schema),
+        fmt::format("known: {}", fmt::join(known, ", ")));
+  }
+  return file;
+}
+
+}  // namespace hwprof

@@ -1,0 +1,30 @@
+// From samples to rows of the record: the arithmetic of `hwprof profile`. Pure.
+#pragma once
+
+#include <vector>
+
+#include "counters/perf/counting.h"
+#include "src/commands/profile/measure_options.h"
+#include "src/measure/roofline.h"
+#include "src/measure/schedule.h"
+#include "src/model/record.h"
+#include "src/workloads/task.h"
+
+namespace hwprof {
+
+// There is a sample.
+report::TimeNs summarise(const Measurement& measured);
+
+// `measured` null: the task could not run, its reason is taken over. `limits`: of the counts.
+report::Row make_row(const Task& task, const Measurement* measured,
+                     std::optional<double> max_rel_error, std::size_t checked_documents,
+                     const report::Peak& peak, int threads, std::vector<EventCount> counters,
+                     Limits limits);
+
+// For --loops and --repeat: the best repeat and the outliers. Nothing where the row has no time.
+void add_repetition(report::Row& row, std::uint64_t loops);
+
+// What the reader must know before trusting the rows.
+void add_warnings(report::Profile& record, const BudgetOptions& budget);
+
+}  // namespace hwprof

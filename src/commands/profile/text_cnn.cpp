@@ -1,0 +1,196 @@
+// The text CNN, layer by layer and variant by variant, and whether the time agrees with the
+// complexity analysis.
+#include "src/workloads/networks/text_cnn.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/registry.h"
+#include "src/commands/interrupt.h"
+#include "src/commands/profile/profile.h"
+#include "src/commands/profile/record.h"
+#include "src/commands/profile/regions.h"
+#include "src/commands/profile/threads.h"
+#include "src/measure/agreement.h"
+#include "src/workloads/inputs/embedding.h"
+#include "src/workloads/inputs/synthetic.h"
+
+namespace hwprof {
+namespace {
+
+struct Input {
+  DocumentSet documents;
+  BatchShape shape;
+  Embedding embedding;
+  Batch batch;
+};
+
+Result<Input> load_input(const TextCnnOptions& options, std::uint64_t seed) {
+  Input input;
+  const ShapeOptions& shape = options.shape;
+  if (options.docs) {
+    Result<DocumentSet> documents = read_documents(*options.docs, options.docs_format);
+    if (!documents) return error_of(documents);
+    input.documents = std::move(*documents);
+  } else {
+    input.documents = synthetic_documents({.documents = shape.batch, .n = shape.n, .seed = seed});
+  }
+  input.shape = {.filter_sizes = shape.filter_sizes,
+                 .batch = shape.batch,
+                 .padding = options.padding,
+                 .n = shape.n};
+  const auto words = words_of_batch(input.documents, input.shape);
+  Result<Embedding> embedding =
+      options.embed ? read_embedding(*options.embed, input.documents.vocabulary, words, shape.d_e)
+                    : hash_embedding(input.documents.vocabulary, words,
+                                     shape.d_e.value_or(kDefaultEmbedding));
+  if (!embedding) return error_of(embedding);
+  input.embedding = std::move(*embedding);
+  Result<Batch> batch = build_batch(input.documents, input.shape, input.embedding);
+  if (!batch) return error_of(batch);
+  input.batch = std::move(*batch);
+  return input;
+}
+
+report::Workload describe(const Input& input, const TextCnnOptions& options) {
+  const Batch& batch = input.batch;
+  const PaddingCost cost = padding_cost(input.documents, input.shape);
+  report::Workload workload;
+  workload.documents = input.documents.source;
+  workload.embedding = input.embedding.source;
+  workload.padding = options.padding == Padding::kOwn ? "own" : "batch";
+  workload.shape = {{"k", fmt::format("{}", fmt::join(options.shape.filter_sizes, "+"))},
+                    {"d_e", std::to_string(batch.d_e)},
+                    {"d_c", std::to_string(options.shape.d_c)},
+                    {"l", std::to_string(options.shape.l)},
+                    {"batch", std::to_string(batch.documents())}};
+  if (options.shape.n) workload.shape.emplace_back("n", std::to_string(*options.shape.n));
+  workload.documents_used = batch.documents();
+  workload.documents_total = input.documents.size();
+  workload.short_documents = batch.short_documents;
+  std::size_t words = 0;
+  for (const std::size_t length : batch.own_length) words += length;
+  workload.mean_length = static_cast<double>(words) / static_cast<double>(batch.documents());
+  const auto [shortest, longest] =
+      std::minmax_element(batch.own_length.begin(), batch.own_length.end());
+  workload.min_length = *shortest;
+  workload.max_length = *longest;
+  workload.padding_factor = cost.as_laid_out;
+  workload.batch_padding_factor = cost.to_longest;
+  return workload;
+}
+
+Result<void> check_variants(const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = variant_names();
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return usage_error(fmt::format("unknown variant '{}'", name),
+                       fmt::format("known: {}", fmt::join(known, ", ")));
+  }
+  return {};
+}
+
+const report::ForwardPass* fastest_pass(const std::vector<report::ForwardPass>& passes) {
+  const auto fastest =
+      std::min_element(passes.begin(), passes.end(),
+                       [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  return fastest == passes.end() ? nullptr : &*fastest;
+}
+
+// In the order of the pass; one operation once for each filter size.
+std::vector<const Task*> tasks_of(const report::ForwardPass& pass, const std::vector<Task>& tasks) {
+  std::vector<const Task*> found;
+  for (const auto& [op, variant] : pass.variants)
+    for (const Task& task : tasks)
+      if (task.op == op && task.variant == variant && task.run) found.push_back(&task);
+  return found;
+}
+
+void warn_of_short_documents(report::Profile& record, const BatchShape& shape) {
+  if (record.workload.short_documents == 0) return;
+  record.warnings.push_back(
+      {"short-documents",
+       fmt::format(
+           "{} of {} documents are shorter than the filter and were padded with zeros to {} "
+           "words",
+           record.workload.short_documents, record.workload.documents_used,
+           *std::max_element(shape.filter_sizes.begin(), shape.filter_sizes.end()))});
+}
+
+}  // namespace
+
+Result<void> profile_workload(ProfileSession& session, const TextCnnOptions& options) {
+  // 1. What the user can get wrong, before anything takes time.
+  if (auto done = check_variants(options.variants); !done) return error_of(done);
+  report::Profile& record = session.record;
+
+  // 2. The input.
+  const std::uint64_t seed = session.options.seed;
+  Result<Input> input = load_input(options, seed);
+  if (!input) return error_of(input);
+  record.workload = describe(*input, options);
+  spdlog::info("{} documents, {} words in rows of {} floats", input->batch.documents(),
+               input->batch.rows(), input->batch.d_e);
+
+  // 3. BLAS, threads, ceilings, verdict.
+  if (auto done = session.set_up(); !done) return error_of(done);
+
+  // 4. Every layer in every variant, on one number of threads after the other. The verdicts are on
+  // the first.
+  std::vector<int> counts = session.options.machine.threads;
+  if (counts.empty()) counts = {record.threads};
+  std::vector<ThreadsRun> runs;
+  std::optional<report::Peak> first_peak;
+  for (const int threads : counts) {
+    if (!runs.empty()) {
+      if (interrupted()) break;
+      if (auto done = session.set_threads(threads); !done) return error_of(done);
+    }
+    Result<TextCnn> model = TextCnn::create(input->batch,
+                                            {.filter_sizes = options.shape.filter_sizes,
+                                             .d_c = options.shape.d_c,
+                                             .l = options.shape.l},
+                                            session.library(), session.blas.reason, session.team(),
+                                            options.variants, seed);
+    if (!model) return error_of(model);
+    const auto rows_before = static_cast<std::ptrdiff_t>(record.rows.size());
+    if (auto done =
+            session.measure(model->tasks(), {.checked_documents = model->checked_documents(),
+                                             .loops = options.loops,
+                                             .repeat = session.options.budget.repeat});
+        !done) {
+      return error_of(done);
+    }
+    ThreadsRun& run = runs.emplace_back();
+    run.count = {.threads = threads,
+                 .blas_threads = session.blas.threads,
+                 .peak_gflops = record.peak->f32_gflops,
+                 .oversubscribed = static_cast<std::size_t>(threads) > session.cpus.size()};
+    run.rows.assign(record.rows.begin() + rows_before, record.rows.end());
+    if (counts.size() > 1) run.shares = share_cpus(model->tasks(), interrupted());
+    if (runs.size() > 1) continue;
+
+    // 5. Does the time agree with the analysis?
+    first_peak = record.peak;
+    record.passes = forward_passes(record.rows, text_cnn_passes());
+    set_forward_shares(record.rows, record.passes);
+    record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
+
+    // 6. The fastest pass again, in regions.
+    if (const report::ForwardPass* fastest = fastest_pass(record.passes); fastest != nullptr) {
+      const RegionTasks pass("forward", tasks_of(*fastest, model->tasks()));
+      const std::string what = fmt::format("forward passes, variant {}", fastest->name);
+      if (auto done = profile_regions(session, pass.passes(what)); !done) return error_of(done);
+    }
+  }
+  if (counts.size() > 1) record.scaling = side_by_side(runs, session.cpus.size());
+  record.threads = counts.front();
+  record.peak = first_peak;
+  warn_of_short_documents(record, input->shape);
+  return {};
+}
+
+}  // namespace hwprof

@@ -1,0 +1,65 @@
+#include "src/commands/profile/threads.h"
+
+#include <algorithm>
+
+#include "src/report/documents/content.h"
+
+namespace hwprof {
+namespace {
+
+constexpr double kShareSeconds = 0.1;
+
+report::ScalingPoint point_of(const ThreadsRun& base, const ThreadsRun& run, std::size_t row) {
+  report::ScalingPoint point;
+  if (row >= run.rows.size()) {
+    point.cpu_shares_reason = "interrupted before it was measured";
+    return point;
+  }
+  point.cpu_shares = run.shares[row].shares;
+  point.cpu_shares_reason = run.shares[row].reason;
+  if (!run.rows[row].time_ns) return point;
+  point.time_ns = run.rows[row].time_ns->median;
+  point.speedup = base.rows[row].time_ns->median / *point.time_ns;
+  point.efficiency = *point.speedup * base.count.threads / run.count.threads;
+  return point;
+}
+
+}  // namespace
+
+std::vector<ThreadShares> share_cpus(std::span<const Task> tasks, const std::atomic<bool>& stop) {
+  std::vector<ThreadShares> shares;
+  for (const Task& task : tasks) {
+    if (!task.run) {
+      shares.push_back({{}, task.reason});
+    } else if (!task.optimised) {
+      shares.push_back({{}, "the naive reference is not watched"});
+    } else if (stop.load(std::memory_order_relaxed)) {
+      shares.push_back({{}, "interrupted before it was measured"});
+    } else {
+      shares.push_back(measure_thread_shares(task.run, kShareSeconds));
+    }
+  }
+  return shares;
+}
+
+report::Scaling side_by_side(const std::vector<ThreadsRun>& runs, std::size_t cpus) {
+  report::Scaling scaling;
+  scaling.cpus = cpus;
+  const ThreadsRun& base = *std::min_element(
+      runs.begin(), runs.end(),
+      [](const auto& a, const auto& b) { return a.count.threads < b.count.threads; });
+  scaling.base_threads = base.count.threads;
+  for (const ThreadsRun& run : runs) scaling.counts.push_back(run.count);
+  for (std::size_t i = 0; i < base.rows.size(); ++i) {
+    const report::Row& row = base.rows[i];
+    if (!row.time_ns) continue;
+    report::ScalingRow& beside = scaling.rows.emplace_back();
+    beside.op = row.op;
+    beside.variant = row.variant;
+    beside.shape = report::shape_of(row);
+    for (const ThreadsRun& run : runs) beside.points.push_back(point_of(base, run, i));
+  }
+  return scaling;
+}
+
+}  // namespace hwprof

@@ -1,0 +1,92 @@
+#include "src/commands/run/evidence.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "src/blas/evidence/called.h"
+#include "src/blas/evidence/executed.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/evidence/loaded.h"
+#include "src/observe/samples/sampling.h"
+
+namespace hwprof {
+
+struct Evidence::State {
+  observe::SamplingOptions sampling_options;
+  report::BlasEvidence found;
+  std::optional<blas::CallWatch> calls;
+  std::optional<observe::Sampling> sampling;
+  std::optional<blas::LiveWatch> live;
+};
+
+Evidence::Evidence(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Evidence::Evidence(Evidence&&) noexcept = default;
+Evidence& Evidence::operator=(Evidence&&) noexcept = default;
+Evidence::~Evidence() = default;
+
+Evidence Evidence::prepare(const RunRequest& request) {
+  auto state = std::make_unique<State>();
+  state->found.declared = blas::declared(request.command);
+  state->sampling_options = {
+      .hz = request.frequency_hz, .stacks = request.stacks, .lines = request.lines};
+  if (request.calls) {
+    state->calls = blas::CallWatch::prepare({.command = request.command, .attach = request.attach});
+  } else {
+    state->found.called.reason = "not watched (--no-calls)";
+  }
+  if (!request.samples) state->found.executed.reason = "not sampled (--no-samples)";
+  return Evidence(std::move(state));
+}
+
+std::vector<std::string> Evidence::environment() const {
+  return state_->calls ? state_->calls->environment() : std::vector<std::string>{};
+}
+
+void Evidence::attach(pid_t pid, bool on_exec) {
+  state_->live.emplace(pid);
+  if (state_->calls) state_->calls->attach(pid);
+  if (!state_->found.executed.reason.empty()) return;
+  auto sampling = observe::Sampling::open(pid, on_exec, state_->sampling_options);
+  if (sampling) {
+    state_->sampling = *std::move(sampling);
+  } else {
+    const Error& error = sampling.error();
+    state_->found.executed.reason =
+        error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
+  }
+}
+
+std::vector<int> Evidence::descriptors() const {
+  std::vector<int> all;
+  if (state_->calls) all = state_->calls->descriptors();
+  if (state_->sampling) {
+    const std::vector<int> rings = state_->sampling->descriptors();
+    all.insert(all.end(), rings.begin(), rings.end());
+  }
+  return all;
+}
+
+void Evidence::drain() {
+  if (state_->calls) state_->calls->drain();
+  if (state_->sampling) state_->sampling->drain();
+}
+
+void Evidence::look() {
+  if (state_->live) state_->live->poll();
+  drain();
+}
+
+void Evidence::finish(report::Run& record) {
+  report::BlasEvidence& found = state_->found;
+  if (state_->calls) found.called = state_->calls->finish();
+  if (state_->live) {
+    found.loaded = state_->live->loaded();
+    blas::add_called_libraries(found.called, found.loaded);
+    found.chosen_cores = state_->live->chosen_cores();
+  }
+  if (state_->sampling) found.executed = blas::executed(state_->sampling->finish());
+  record.blas.evidence = std::move(found);
+}
+
+}  // namespace hwprof

@@ -1,0 +1,104 @@
+#include "src/commands/run/ladder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "src/blas/evidence/achieved_rate.h"
+#include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/installed.h"
+#include "src/blas/judge/judge_run.h"
+#include "src/blas/ladder/ladder.h"
+#include "src/commands/interrupt.h"
+#include "src/measure/peak.h"
+
+namespace hwprof {
+namespace {
+
+constexpr double kPeakSliceSeconds = 0.02;
+
+// Why hwprof may not load this file into itself to measure it: with root's rights, only what root
+// alone can have written; else, what nobody but root and this user can have. Empty: it may.
+std::string why_not_to_load(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path part = std::filesystem::canonical(path, error);
+  if (error) return fmt::format("{}: {}", path, error.message());
+  // Who may write a folder above it can put another file in its place.
+  for (;; part = part.parent_path()) {
+    struct stat info = {};
+    if (::stat(part.c_str(), &info) != 0) return fmt::format("{}: {}", path, std::strerror(errno));
+    const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+    if ((info.st_uid != 0 && info.st_uid != ::geteuid()) ||
+        ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky)) {
+      return fmt::format("other users can write {}, and hwprof would run what is in it", path);
+    }
+    if (part == part.root_path()) return {};
+  }
+}
+
+void climb_ladder(const RunRequest& request, const std::vector<report::InstalledBlas>& installed,
+                  report::Run& record) {
+  report::RunBlas& blas = record.blas;
+  const std::string path = blas::library_to_measure(record.blas.evidence);
+  if (!request.ladder) {
+    blas.ladder_note = "not measured (--no-ladder)";
+    return;
+  }
+  if (path.empty()) {
+    blas.ladder_note = "not measured: no BLAS was seen at work";
+    return;
+  }
+  if (const std::string reason = why_not_to_load(path); !reason.empty()) {
+    blas.ladder_note = "not measured: " + reason;
+    return;
+  }
+  const Result<BlasLibrary> library = BlasLibrary::load(path);
+  if (!library) {
+    blas.ladder_note = "not measured: " + library.error().what;
+    return;
+  }
+  library->set_threads(1);
+  blas::Ladder ladder =
+      blas::climb(*library, blas::identify(*library), installed, record.machine,
+                  {.cpus = request.pin.empty() ? CpuList{} : request.pin, .stop = &interrupted()});
+  blas.ladder = std::move(ladder.rungs);
+  blas.ladder_note = std::move(ladder.note);
+}
+
+// The peak is measured after the program, on a core that is warm from it; only where there is a
+// rate to compare.
+void measure_rate(report::BlasEvidence& evidence) {
+  const bool rates = std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
+                                 [](const auto& site) { return site.flops.value_or(0) > 0; });
+  std::optional<double> peak;
+  if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
+  evidence.achieved_rate =
+      blas::achieved_rate(evidence.called, evidence.executed, evidence.loaded, peak);
+}
+
+}  // namespace
+
+void judge_run_blas(const RunRequest& request, report::Run& record) {
+  watch_interrupts();
+  const std::vector<report::InstalledBlas> installed = blas::installed_blas();
+  climb_ladder(request, installed, record);
+  report::RunBlas& result = record.blas;
+  measure_rate(result.evidence);
+  report::RunBlas judged = blas::judge_run({.evidence = result.evidence,
+                                            .ladder = result.ladder,
+                                            .isa = record.machine.isa,
+                                            .installed = installed});
+  judged.evidence = std::move(result.evidence);
+  judged.ladder = std::move(result.ladder);
+  judged.ladder_note = std::move(result.ladder_note);
+  result = std::move(judged);
+}
+
+}  // namespace hwprof

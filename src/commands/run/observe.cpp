@@ -1,0 +1,298 @@
+#include "src/commands/run/observe.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "counters/perf/counting.h"
+#include "src/commands/run/evidence.h"
+#include "src/commands/run/ladder.h"
+#include "src/commands/run/repetition.h"
+#include "src/commands/run/watch.h"
+#include "src/measure/regions_view.h"
+#include "src/observe/proc/child.h"
+#include "src/observe/proc/processes.h"
+#include "src/observe/proc/program_file.h"
+#include "src/observe/proc/region_files.h"
+#include "src/observe/proc/tree_counting.h"
+
+namespace hwprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kDefaultEvents[] = {"cycles",     "instructions", "flops",
+                                          "llc-miss",   "task-clock",   "context-switches",
+                                          "migrations", "page-faults"};
+// As shells and env(1) have it.
+constexpr int kNotFound = 127, kNotRunnable = 126;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Asks the kernel by doing it, since a cpuset can forbid what exists; hwprof stays where it was.
+Result<void> check_cpus(const CpuList& cpus) {
+  if (cpus.empty()) return {};
+  const CpuList before = allowed_cpus();
+  auto pinned = pin_to(cpus);
+  if (auto back = pin_to(before); pinned && !back) return back;
+  return pinned;
+}
+
+void warn(report::Run& record, std::string code, std::string text) {
+  record.warnings.push_back({std::move(code), std::move(text)});
+}
+
+// What the program will count is not known yet: any event may be a column.
+Result<void> check_view(const Machine& machine, const report::RegionView& view) {
+  const std::string columns[] = {view.sort};
+  const bool event = !view.sort.empty() && check_event_names(machine, columns);
+  return check_region_view(
+      view, event ? std::span<const std::string>(columns) : std::span<const std::string>());
+}
+
+Result<report::Run> begin_record(const RunRequest& request) {
+  report::Run record;
+  record.version = HWPROF_VERSION;
+  record.started_utc =
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  record.command = request.command;
+  record.pinned = request.pin;
+  record.machine =
+      probe_machine(request.pin.empty() ? allowed_cpus().front() : request.pin.front());
+  TRY(check_event_names(record.machine, request.events));
+  TRY(check_view(record.machine, request.region_view));
+  return record;
+}
+
+std::vector<std::string> events_of(const RunRequest& request) {
+  if (!request.counters) return {};
+  if (!request.events.empty()) return request.events;
+  return {std::begin(kDefaultEvents), std::end(kDefaultEvents)};
+}
+
+// Absent, with a warning, when nothing at all can be counted.
+std::optional<TreeCounting> start_counting(const RunRequest& request, report::Run& record,
+                                           pid_t pid, bool on_exec) {
+  auto counting = TreeCounting::open(record.machine, pid, events_of(request), on_exec);
+  if (counting) return *std::move(counting);
+  warn(record, "counters", counting.error().what);
+  return std::nullopt;
+}
+
+std::string rights_note(const ProgramFile& program) {
+  return fmt::format("{} takes rights of its own (setuid or file capabilities)", program.path);
+}
+
+void warn_of_limits(const ProgramFile& program, report::Run& record) {
+  if (program.gains_rights && ::geteuid() != 0) {
+    warn(record, "setuid",
+         rights_note(program) +
+             ": the kernel ends what another user counts or samples in it, and its loader ignores "
+             "LD_AUDIT; as root hwprof sees all of it");
+  }
+  if (program.is_static) {
+    warn(record, "static",
+         program.path +
+             " is linked statically: calls inside one file cannot be watched, only "
+             "where its time goes");
+  }
+}
+
+void warn_of_orphans(const std::vector<Orphans::Left>& left, report::Run& record) {
+  if (left.empty()) return;
+  constexpr std::size_t kNamed = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) {
+    names += fmt::format("{}{} ({})", i == 0 ? "" : ", ", left[i].pid, left[i].name);
+  }
+  if (left.size() > kNamed) names += fmt::format(" and {} more", left.size() - kNamed);
+  warn(record, "processes-go-on",
+       fmt::format("the command has ended, but {} that it started {} on: {}; counted and watched "
+                   "until then",
+                   left.size() == 1 ? "a process" : fmt::format("{} processes", left.size()),
+                   left.size() == 1 ? "goes" : "go", names));
+}
+
+// Absent where no process had any.
+std::optional<report::Regions> regions_of(const RegionFiles& files,
+                                          const report::RegionView& view) {
+  const std::vector<report::Regions> processes = files.read();
+  if (processes.empty()) return std::nullopt;
+  return view_regions(merge_regions(processes), view);
+}
+
+report::Run not_run(report::Run record, const Error& error) {
+  record.exit = error.code == ENOENT ? kNotFound : kNotRunnable;
+  record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
+  return record;
+}
+
+Result<report::Run> observe_command(const RunRequest& request, PassedSignals& signals,
+                                    report::Run record) {
+  // 1. The command, before anything is put into the system for it.
+  const Result<std::string> path = find_program(request.command.front());
+  if (!path) return not_run(std::move(record), path.error());
+  const ProgramFile program = inspect_program(*path);
+  warn_of_limits(program, record);
+
+  // 2. The watchers that must be there first, then the command, held before its execve.
+  Orphans orphans;
+  Evidence evidence = Evidence::prepare(request);
+  const auto regions = RegionFiles::prepare(request.user);
+  if (!regions) warn(record, "regions", regions.error().what);
+  std::vector<std::string> environment = evidence.environment();
+  if (regions)
+    for (const std::string& variable : regions->environment()) environment.push_back(variable);
+  const ChildSetup setup{.cpus = request.pin, .environment = environment, .user = request.user};
+  TRY(Child child, Child::start(*path, request.command, setup));
+  evidence.attach(child.pid(), true);
+  const auto counting = start_counting(request, record, child.pid(), true);
+  spdlog::info("{} is process {}", *path, child.pid());
+
+  // 3. It runs.
+  const auto begin = Clock::now();
+  if (auto released = child.release(); !released) {
+    // The file was there a moment ago: whatever the kernel says of it now, it cannot be run.
+    record = not_run(std::move(record), released.error());
+    record.exit = kNotRunnable;
+    return record;
+  }
+  Watch watch{.exit_descriptor = child.exit_descriptor(),
+              .signals = signals.watch(),
+              .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, child); },
+              .evidence = &evidence,
+              .on_tick =
+                  [&] {
+                    orphans.reap(child.pid());
+                    return true;
+                  }};
+  watch_until_end(watch);
+  const Result<ChildEnd> end = child.wait();
+  record.wall_s = seconds_since(begin);
+  if (!end) return error_of(end);
+
+  // 4. What was found out.
+  record.exit = end->exit;
+  orphans.reap(child.pid());
+  record.user_s = end->user_s + orphans.user_s();
+  record.system_s = end->system_s + orphans.system_s();
+  record.peak_rss_bytes = end->peak_rss_bytes;
+  if (!end->peak_rss_bytes) {
+    record.peak_rss_reason =
+        fmt::format("below the {} KiB that starting it took, which the kernel counts to it",
+                    end->start_rss_bytes / 1024);
+  }
+  if (counting)
+    record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
+  evidence.finish(record);
+  if (regions) record.regions = regions_of(*regions, request.region_view);
+  warn_of_orphans(orphans.running(child.pid()), record);
+  return record;
+}
+
+// The observed run, then those that are only timed.
+Result<report::Run> run_command(const RunRequest& request, report::Run record) {
+  std::optional<Repetition> repetition;
+  if (request.repeat > 0) {
+    TRY(repetition, Repetition::prepare());
+  }
+  TRY(SignalWatch watch, SignalWatch::begin());
+  PassedSignals signals(std::move(watch));
+  auto observed = observe_command(request, signals, std::move(record));
+  if (observed && observed->not_run.empty() && repetition)
+    repetition->run(request, signals, *observed);
+  return observed;
+}
+
+Result<ProcessInfo> check_process(pid_t pid) {
+  if (pid == ::getpid())
+    return usage_error(fmt::format("PID {} is hwprof itself", pid), "give the process to observe");
+  const auto info = process_info(pid);
+  if (!info)
+    return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
+  if (info->kernel_thread)
+    return usage_error(fmt::format("process {} ({}) is a thread of the kernel", pid, info->name),
+                       "only programs can be observed");
+  if (info->state == 'Z')
+    return usage_error(fmt::format("process {} ({}) has already ended", pid, info->name));
+  if (::geteuid() != 0 && info->user != ::geteuid()) {
+    return environment_error(
+        EPERM,
+        fmt::format("process {} ({}) belongs to another user (uid {}): the kernel lets only its "
+                    "owner and root observe it",
+                    pid, info->name, info->user),
+        "run hwprof as root or as that user");
+  }
+  return *info;
+}
+
+Result<report::Run> observe_process(const RunRequest& request, report::Run record) {
+  const pid_t pid = *request.attach;
+  TRY(const ProcessInfo first, check_process(pid));
+  // From here on the descriptor means this process, whatever becomes of its number.
+  const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid())
+    return environment_error(
+        errno, fmt::format("cannot attach to process {}: {}", pid, std::strerror(errno)));
+  record.attached_pid = pid;
+  record.command = first.command.empty() ? std::vector{first.name} : first.command;
+
+  TRY(SignalWatch signals, SignalWatch::begin());
+  Evidence evidence = Evidence::prepare(request);
+  evidence.attach(pid, false);
+  const auto counting = start_counting(request, record, pid, false);
+
+  const auto begin = Clock::now();
+  ProcessInfo last = first;
+  const auto remember = [&] {
+    auto now = process_info(pid);
+    if (!now || now->start_ticks != first.start_ticks || now->state == 'Z') return;
+    last = *std::move(now);
+    if (const auto peak = peak_rss_bytes(pid)) record.peak_rss_bytes = peak;
+  };
+  Watch watch{.exit_descriptor = pidfd.get(),
+              .signals = signals,
+              .on_signal = [](SignalWatch::Signal) { return false; },
+              .evidence = &evidence,
+              .on_tick =
+                  [&] {
+                    remember();
+                    return !request.attach_seconds ||
+                           seconds_since(begin) < *request.attach_seconds;
+                  }};
+  record.detached = !watch_until_end(watch);
+  record.wall_s = seconds_since(begin);
+  remember();
+  record.user_s = last.user_s - first.user_s;
+  record.system_s = last.system_s - first.system_s;
+  if (!record.peak_rss_bytes) record.peak_rss_reason = "it ended before it could be read";
+  if (counting) record.counters = counting->finish();
+  evidence.finish(record);
+  return record;
+}
+
+}  // namespace
+
+Result<report::Run> observe_program(const RunRequest& request) {
+  TRY(check_cpus(request.pin));
+  if (request.user) TRY(check_user(*request.user));
+  TRY(report::Run begun, begin_record(request));
+  TRY(report::Run record, request.attach ? observe_process(request, std::move(begun))
+                                         : run_command(request, std::move(begun)));
+  if (!record.not_run.empty()) return record;
+  if (record.wall_s > 0 && record.user_s && record.system_s)
+    record.cpus_used = (*record.user_s + *record.system_s) / record.wall_s;
+  judge_run_blas(request, record);
+  return record;
+}
+
+}  // namespace hwprof

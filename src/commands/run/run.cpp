@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <limits>
+#include <memory>
+
+#include "src/cli/groups.h"
+#include "src/cli/values.h"
+#include "src/commands/commands.h"
+#include "src/commands/run/observe.h"
+#include "src/commands/run/options.h"
+#include "src/commands/run/output.h"
+#include "src/report/printable.h"
+
+namespace hwprof {
+namespace {
+
+constexpr std::uint64_t kMaxFrequency = 10000;
+constexpr std::uint64_t kMostRuns = 10000;
+
+cli::Option declare_events(cli::Options& options, RunRequest& request) {
+  return cli::events(options, request.events,
+                     "cycles, instructions, flops, llc-miss, task-clock, context-switches, "
+                     "migrations, page-faults");
+}
+
+// How it is observed; --no-samples, which the drawings exclude.
+cli::Option declare_observation(cli::Options& options, RunRequest& request,
+                                const cli::Option& events) {
+  options.group(cli::kBudget);
+  options.value("--frequency", "HZ", request.frequency_hz, cli::whole(1, kMaxFrequency),
+                "Sample so many times in a second of CPU time. Default: 997, at most 10000.");
+  options.flag("--no-counters", request.counters, "Count no events. Default: count.", false)
+      .excludes(events);
+  options.flag("--no-calls", request.calls,
+               "Do not watch calls of a BLAS: no probe, no LD_AUDIT. Default: watch.", false);
+  const auto no_samples =
+      options.flag("--no-samples", request.samples,
+                   "Do not sample where the time goes. Default: sample.", false);
+  cli::no_ladder(options, request.ladder);
+  return no_samples;
+}
+
+// The drawings of samples.
+void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& no_samples) {
+  options.group(cli::kReport);
+  options
+      .flag("--lines", to.request.lines,
+            "List the hottest source lines, where there is debug information. Default: do not.")
+      .excludes(no_samples);
+  options
+      .value("--flame", "FILE", to.flame, cli::file_in(".svg", ".html"),
+             "Draw a flame graph: FILE.svg, or FILE.html to look at. Default: none.")
+      .excludes(no_samples);
+  options
+      .value("--folded", "FILE", to.folded, cli::any_text,
+             "Write the stacks as folded lines, as flamegraph.pl takes them. Default: do not.")
+      .excludes(no_samples);
+  options
+      .value("--speedscope", "FILE", to.speedscope, cli::any_text,
+             "Write the stacks as JSON for speedscope. Default: do not.")
+      .excludes(no_samples);
+  options.check([&to]() -> Result<void> {
+    to.request.stacks = !to.flame.empty() || !to.folded.empty() || !to.speedscope.empty();
+    return {};
+  });
+}
+
+Result<pid_t> read_pid(const std::vector<std::string>& words) {
+  if (words.size() != 1) {
+    return usage_error(words.empty() ? "the process to attach to is missing"
+                                     : fmt::format("unexpected argument '{}'", words[1]),
+                       "hwprof attach [OPTIONS] PID");
+  }
+  TRY(const auto pid, cli::parse_whole("PID", words.front(), 1, std::numeric_limits<pid_t>::max()));
+  return static_cast<pid_t>(pid);
+}
+
+Result<int> run_run(const RunOptions& options) {
+  if (auto done = check_report_output(options); !done) return error_of(done);
+  const Result<report::Run> record = observe_program(options.request);
+  if (!record) return error_of(record);
+  if (record->not_run.empty()) {
+    write_run_report(*record, options);
+    write_stacks(*record, options);
+    if (options.require_optimal_blas && record->exit == 0 &&
+        record->blas.verdict != report::VerdictKind::kOptimal) {
+      spdlog::error("--require optimal-blas: the verdict is {}", to_text(record->blas.verdict));
+      return 1;
+    }
+  } else {
+    spdlog::error("{}", report::printable(record->not_run));
+  }
+  return record->exit;
+}
+
+Result<int> run_attach(const RunOptions& options) {
+  if (auto done = check_report_output(options); !done) return error_of(done);
+  const Result<report::Run> record = observe_program(options.request);
+  if (!record) return error_of(record);
+  write_run_report(*record, options);
+  write_stacks(*record, options);
+  return 0;  // of a process that is not our child the kernel tells no exit code
+}
+
+}  // namespace
+
+cli::Action run_command(cli::Options& options) {
+  auto to = std::make_shared<RunOptions>();
+  RunRequest& request = to->request;
+  options.group(cli::kWork);
+  options.value("--user", "NAME", request.user, cli::any_text,
+                "Run the command with the rights of this user; hwprof keeps its own. Only for "
+                "root. Default: as hwprof itself.");
+  cli::pin(options, request.pin,
+           "Run the command on these CPUs only, as in 0 or 0,2-3. Default: wherever the kernel "
+           "puts it.");
+  const auto events = declare_events(options, request);
+  options.group(cli::kBudget);
+  const auto repeat = options.value(
+      "--repeat", "R", request.repeat, cli::whole(1, kMostRuns),
+      "Run the command R times more, after the observed run, to time it and no more: best, "
+      "median, 95 % interval, outliers. At most 10000. Default: 0.");
+  options
+      .value("--warmup", "W", request.warmup, cli::whole(0, kMostRuns),
+             "Before the R runs, run it W times that do not count. Default: 0.")
+      .needs(repeat);
+  options
+      .flag("--ignore-failure", request.ignore_failure,
+            "Go on repeating when a run fails. Default: stop, and say which.")
+      .needs(repeat);
+  const auto no_samples = declare_observation(options, request, events);
+  cli::region_view(options, request.region_view);
+  declare_drawings(options, *to, no_samples);
+  cli::require(options, {{"optimal-blas", &to->require_optimal_blas}},
+               "Exit with 1 unless optimal-blas holds; a command that fails keeps its own exit "
+               "code. Default: no check.");
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
+              "standard error; standard output is the command's");
+  options.footer(
+      "hwprof run [OPTIONS] -- COMMAND [ARGUMENTS...]: what follows the dashes is run\n"
+      "as it is.\n\n"
+      "hwprof run -- python3 train.py         the report follows on standard error\n"
+      "hwprof run --format json -o run.json -- ./solver input\n"
+      "\nThe exit code is the command's (128 + n for signal n), 127 when there is no such\n"
+      "command, 126 when it cannot be run; 2 for wrong options, before anything runs.");
+  return [to](const cli::CommandLine& line) -> Result<int> {
+    to->request.command = line.command;
+    if (line.command.empty()) {
+      return usage_error("the command to run is missing", "hwprof run [OPTIONS] -- COMMAND ARGS");
+    }
+    return run_run(*to);
+  };
+}
+
+cli::Action attach_command(cli::Options& options) {
+  auto to = std::make_shared<RunOptions>();
+  auto words = std::make_shared<std::vector<std::string>>();
+  options.words("pid", "PID", *words, "The process to observe.");
+  const auto events = declare_events(options, to->request);
+  options.group(cli::kBudget);
+  options.value("--seconds", "S", to->request.attach_seconds, cli::seconds(cli::kMaxSeconds),
+                "Detach after S seconds. Default: when it ends, or at Ctrl-C.");
+  declare_drawings(options, *to, declare_observation(options, to->request, events));
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
+              "standard error");
+  options.footer("The process is never stopped, and goes on when hwprof detaches or is killed.");
+  return [to, words](const cli::CommandLine&) -> Result<int> {
+    TRY(to->request.attach, read_pid(*words));
+    return run_attach(*to);
+  };
+}
+
+}  // namespace hwprof
