@@ -73,6 +73,12 @@ TEST(Try, AssignsToANameThatExistsAndIsOneStatementInItsPlainForm) {
   EXPECT_EQ(*sum(false), 2);
 }
 
+TEST(ShellCommand, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_command({"python3", "train.py", "--lr=0.1"}), "python3 train.py --lr=0.1");
+  EXPECT_EQ(shell_command({"sh", "-c", "echo $HOME", ""}), "sh -c 'echo $HOME' ''");
+  EXPECT_EQ(shell_command({"it's"}), "'it'\\''s'");
+}
+
 TEST(ReadTextFile, IsNothingWhereReadingFails) {
   // Opened, but nothing is mapped at address 0: as when a process ends while it is looked at.
   EXPECT_EQ(read_text_file("/proc/self/mem"), std::nullopt);

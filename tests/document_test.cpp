@@ -311,23 +311,36 @@ TEST(Markdown, SaysWhatTheFullTextSays) {
 }
 
 TEST(Brief, FitsOnAScreenAndSaysWhatIsLeftOut) {
-  Profile profile = sample_profile();
-  for (Row& row : profile.rows) row.counters.clear();
+  Profile profile = sample_profile();  // with counters and a ladder
+  for (Row& row : profile.rows) row.repeated.reset();
+  profile.partial = false;
   const std::vector<std::string> lines = lines_of(brief(profile));
   EXPECT_THAT(lines.front(), StartsWith("BLAS SUBOPTIMAL"));
   EXPECT_GE(lines.size(), 20u);
-  EXPECT_LE(lines.size(), 50u);  // with the ladder
+  EXPECT_LE(lines.size(), 55u);
   profile.blas.verdict = VerdictKind::kOptimal;
+  for (Row& row : profile.rows) row.counters.clear();
   EXPECT_LE(lines_of(brief(profile)).size(), 40u);
   EXPECT_THAT(flowing(brief(sample_profile())), HasSubstr("--full shows more: "));
   EXPECT_THAT(plain(sample_profile()), Not(HasSubstr("--full shows")));
 }
 
-TEST(Brief, TheLadderIsThereOnlyWhereTheBlasIsNotOptimal) {
+TEST(Brief, OfTheLadderItSaysTheFastestRungAndTheOneAsFoundWhereTheBlasIsNotOptimal) {
   Profile profile = sample_profile();
-  EXPECT_THAT(brief(profile), HasSubstr("SkylakeX"));
+  const std::string text = flowing(brief(profile));
+  EXPECT_THAT(text, HasSubstr("SkylakeX 237 GFLOP/s, 89.6 % of the FMA peak; Haswell (as found)"));
+  EXPECT_THAT(text, Not(HasSubstr("Prescott")));
+  for (report::LadderRung& rung : profile.blas.ladder) rung.gflops.reset();
+  EXPECT_THAT(brief(profile), AllOf(Not(HasSubstr("SkylakeX")), Not(HasSubstr("Ladder:"))));
+  profile = sample_profile();
   profile.blas.verdict = VerdictKind::kOptimal;
   EXPECT_THAT(brief(profile), Not(HasSubstr("SkylakeX")));
+}
+
+TEST(Brief, CountersAreThoseOfTheFastestVariants) {
+  Profile profile = sample_profile();
+  EXPECT_THAT(brief(profile), HasSubstr("conv1d blas-shifted"));
+  EXPECT_THAT(brief(profile), Not(HasSubstr("conv1d reference  ")));
 }
 
 TEST(Brief, CountersAreATableOrOneLineOnWhyTheyAreNot) {

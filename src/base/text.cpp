@@ -23,6 +23,21 @@ std::optional<Number> parse_whole(std::string_view text, int base) {
   return value;
 }
 
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
 // Not by a stream: where read(2) fails (a process ends while its file in /proc is read), its buffer
@@ -63,6 +78,15 @@ std::string lower(std::string_view text) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return result;
+}
+
+std::string shell_command(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    text += shell_word(word);
+  }
+  return text;
 }
 
 std::optional<std::uint64_t> parse_unsigned(std::string_view text, int base) {

@@ -28,6 +28,9 @@ std::string join(const Words& words) {
   return text;
 }
 
+// As a POSIX shell takes them: words with blanks or signs between quotes.
+std::string shell_command(const std::vector<std::string>& words);
+
 // "0x1f", "31": the whole text or nothing. Base 16 without prefix where `base` says so.
 std::optional<std::uint64_t> parse_unsigned(std::string_view text, int base = 10);
 std::optional<int> parse_int(std::string_view text);

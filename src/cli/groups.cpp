@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "src/base/text.h"
 #include "src/cli/values.h"
 
 namespace hwprof::cli {
@@ -28,13 +29,14 @@ Option pin(Options& options, CpuList& to, const std::string& help) {
   return options.value("--pin", "CPUS", to, cpu_list, help);
 }
 
-Option events(Options& options, std::vector<std::string>& to, std::string_view defaults) {
+Option events(Options& options, std::vector<std::string>& to,
+              std::span<const std::string_view> defaults) {
   options.group(kMachine);
   return options
       .value("--events", "LIST", to, parse_events,
              fmt::format("Count these events, separated by commas: names, r01c2, or "
                          "cpu/event=0xc2,umask=0x1/. Default: {}.",
-                         defaults))
+                         join(defaults)))
       .adds_up();
 }
 

@@ -1,6 +1,7 @@
 // Options that several commands have: one name, meaning and place in the help each.
 #pragma once
 
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,8 +30,16 @@ Option pin(Options& options, CpuList& to,
            const std::string& help =
                "Run on these CPUs only, as in 0 or 0,2-3. Default: wherever "
                "the kernel puts it.");
-// --events; `defaults` ends its help.
-Option events(Options& options, std::vector<std::string>& to, std::string_view defaults);
+// What --events is where it is not given: of a program all of them; of the kernels, whose rows say
+// by themselves how often they moved, those without the last.
+inline constexpr std::string_view kProgramEvents[] = {
+    "cycles",     "instructions",     "flops",       "llc-miss",
+    "task-clock", "context-switches", "page-faults", "migrations"};
+inline constexpr auto kKernelEvents =
+    std::span(kProgramEvents).first<std::size(kProgramEvents) - 1>();
+// --events
+Option events(Options& options, std::vector<std::string>& to,
+              std::span<const std::string_view> defaults);
 // --no-ladder
 Option no_ladder(Options& options, bool& ladder);
 // --group-by, --sort, --top, --depth

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "src/base/text.h"
 #include "src/commands/compare/report_file.h"
-#include "src/report/documents/content.h"
 
 namespace hwprof {
 namespace {
@@ -194,7 +194,7 @@ Result<void> read_run(const ReportFile& file, Comparable& to) {
     } else if (kind.once == kTimes[0].once && !at(file.json, "/wall_s").is_null()) {
       return error_of(times);
     }
-    to.rows.push_back({report::shell_command(to.file.command), kind.name, kind.name, time});
+    to.rows.push_back({shell_command(to.file.command), kind.name, kind.name, time});
   }
   return {};
 }

@@ -33,8 +33,7 @@ void declare_inputs(cli::Options& options, MeasureOptions& to) {
 
 void declare_machine(cli::Options& options, MachineOptions& to) {
   cli::pin(options, to.pin);
-  cli::events(options, to.events,
-              "cycles, instructions, flops, llc-miss, task-clock, context-switches, page-faults");
+  cli::events(options, to.events, cli::kKernelEvents);
   options.value("--threads", "LIST", to.threads, read_threads,
                 "Compute with N threads; several numbers, as in 1,2,4, one after the other and "
                 "side by side. Default: one for each CPU it may use.");

@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 #include <optional>
 
 #include "counters/perf/counting.h"
 #include "kernels/simd/simd.h"
+#include "src/cli/groups.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
@@ -20,9 +20,6 @@
 
 namespace hwprof {
 namespace {
-
-constexpr const char* kProfileEvents[] = {
-    "cycles", "instructions", "flops", "llc-miss", "task-clock", "context-switches", "page-faults"};
 
 constexpr double kLadderSeconds = 2;
 
@@ -82,7 +79,7 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
   record.machine = probe_machine(session.cpus.front());
   session.events = machine.events;
   if (session.events.empty())
-    session.events.assign(std::begin(kProfileEvents), std::end(kProfileEvents));
+    session.events.assign(cli::kKernelEvents.begin(), cli::kKernelEvents.end());
   if (auto done = check_event_names(record.machine, session.events); !done) return error_of(done);
   if (auto done = check_region_options(options, session.events); !done) return error_of(done);
 

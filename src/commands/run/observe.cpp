@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "counters/perf/counting.h"
+#include "src/cli/groups.h"
 #include "src/commands/run/evidence.h"
 #include "src/commands/run/ladder.h"
 #include "src/commands/run/repetition.h"
@@ -28,9 +29,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kDefaultEvents[] = {"cycles",     "instructions", "flops",
-                                          "llc-miss",   "task-clock",   "context-switches",
-                                          "migrations", "page-faults"};
 // As shells and env(1) have it.
 constexpr int kNotFound = 127, kNotRunnable = 126;
 
@@ -76,7 +74,7 @@ Result<report::Run> begin_record(const RunRequest& request) {
 std::vector<std::string> events_of(const RunRequest& request) {
   if (!request.counters) return {};
   if (!request.events.empty()) return request.events;
-  return {std::begin(kDefaultEvents), std::end(kDefaultEvents)};
+  return {std::begin(cli::kProgramEvents), std::end(cli::kProgramEvents)};
 }
 
 // Absent, with a warning, when nothing at all can be counted.

@@ -5,8 +5,8 @@
 
 #include <set>
 
+#include "src/base/text.h"
 #include "src/report/data/writers.h"
-#include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/flame/flame.h"
 #include "src/report/printable.h"
@@ -50,7 +50,7 @@ Result<void> check_report_output(const RunOptions& options) {
 
 void write_stacks(const report::Run& record, const RunOptions& options) {
   const report::Executed& executed = record.blas.evidence.executed;
-  const report::FlameOptions drawing{.title = report::shell_command(record.command),
+  const report::FlameOptions drawing{.title = shell_command(record.command),
                                      .hz = executed.frequency_hz};
   const bool page = options.flame.ends_with(".html");
   const auto flame = page ? report::flame_html : report::flame_svg;

@@ -18,12 +18,6 @@ namespace {
 constexpr std::uint64_t kMaxFrequency = 10000;
 constexpr std::uint64_t kMostRuns = 10000;
 
-cli::Option declare_events(cli::Options& options, RunRequest& request) {
-  return cli::events(options, request.events,
-                     "cycles, instructions, flops, llc-miss, task-clock, context-switches, "
-                     "migrations, page-faults");
-}
-
 // How it is observed; --no-samples, which the drawings exclude.
 cli::Option declare_observation(cli::Options& options, RunRequest& request,
                                 const cli::Option& events) {
@@ -115,7 +109,7 @@ cli::Action run_command(cli::Options& options) {
   cli::pin(options, request.pin,
            "Run the command on these CPUs only, as in 0 or 0,2-3. Default: wherever the kernel "
            "puts it.");
-  const auto events = declare_events(options, request);
+  const auto events = cli::events(options, request.events, cli::kProgramEvents);
   options.group(cli::kBudget);
   const auto repeat = options.value(
       "--repeat", "R", request.repeat, cli::whole(1, kMostRuns),
@@ -157,7 +151,7 @@ cli::Action attach_command(cli::Options& options) {
   auto to = std::make_shared<RunOptions>();
   auto words = std::make_shared<std::vector<std::string>>();
   options.words("pid", "PID", *words, "The process to observe.");
-  const auto events = declare_events(options, to->request);
+  const auto events = cli::events(options, to->request.events, cli::kProgramEvents);
   options.group(cli::kBudget);
   options.value("--seconds", "S", to->request.attach_seconds, cli::seconds(cli::kMaxSeconds),
                 "Detach after S seconds. Default: when it ends, or at Ctrl-C.");

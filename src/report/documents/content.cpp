@@ -13,21 +13,6 @@
 namespace hwprof::report {
 namespace {
 
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
 std::string caches_text(const Machine& machine) {
   std::vector<std::string> parts;
   for (const CacheLevel& cache : machine.caches) {
@@ -215,12 +200,6 @@ std::string run_line(const Profile& profile) {
                      significant(profile.elapsed_s, 3));
 }
 
-std::string shell_command(const std::vector<std::string>& words) {
-  std::vector<std::string> quoted;
-  for (const std::string& word : words) quoted.push_back(shell_word(word));
-  return fmt::format("{}", fmt::join(quoted, " "));
-}
-
 std::vector<Field> machine_fields(const Profile& profile) {
   const auto& peak = profile.peak;
   const std::string no_peak = "not measured: " + given(profile.peak_reason);
@@ -257,7 +236,10 @@ std::vector<Field> brief_machine(const Profile& profile) {
 }
 
 Field brief_blas(const ProfileBlas& blas) {
-  return {"BLAS", library_text(blas), {verdict_text(blas)}};
+  Field field{"BLAS", library_text(blas), {verdict_text(blas)}};
+  const std::string ladder = ladder_text(blas.ladder);
+  if (!ladder.empty() && blas.verdict != VerdictKind::kOptimal) field.more.push_back(ladder);
+  return field;
 }
 
 Fields warnings_of(const std::vector<Warning>& warnings) {
@@ -269,6 +251,16 @@ Fields warnings_of(const std::vector<Warning>& warnings) {
 Paragraph partial_remark() {
   return {"PARTIAL: interrupted; only what was measured until then is shown.",
           Paragraph::Kind::kAlert};
+}
+
+std::string ladder_text(const std::vector<LadderRung>& ladder) {
+  std::vector<std::string> rungs;
+  for (const LadderRung& rung : ladder) {
+    if (!rung.gflops || !rung.peak_fraction || !(rungs.empty() || rung.as_found)) continue;
+    rungs.push_back(fmt::format("{} {} GFLOP/s, {} % of the FMA peak", rung_name(rung),
+                                significant(*rung.gflops, 3), in_percent(*rung.peak_fraction)));
+  }
+  return fmt::format("{}", fmt::join(rungs, "; "));
 }
 
 Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note) {

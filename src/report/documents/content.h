@@ -17,7 +17,6 @@ inline constexpr double kWorthSaying = 1.05;  // how many times faster
 
 // content.cpp: what several commands say.
 std::string run_line(const Profile& profile);  // version, start, duration
-std::string shell_command(const std::vector<std::string>& words);
 std::string machine_text(const Machine& machine);
 std::string pmu_text(const Machine& machine);
 std::string cpus_in_words(const CpuList& cpus);  // "CPUs 0,2-3"
@@ -33,6 +32,8 @@ std::vector<Field> blas_fields(const ProfileBlas& blas);
 std::vector<Field> brief_machine(const Profile& profile);
 Field brief_blas(const ProfileBlas& blas);
 Fields warnings_of(const std::vector<Warning>& warnings);
+// The fastest rung and that of the library as found; empty where none was measured.
+std::string ladder_text(const std::vector<LadderRung>& ladder);
 Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);
 Paragraph partial_remark();
 
@@ -56,6 +57,8 @@ Table outliers_table(const Repeats& repeats);
 
 // counters.cpp
 Table counters_table(const Profile& profile);
+// Of the fastest variant of each operation alone.
+Table brief_counters_table(const Profile& profile);
 // The same for other rows: `head` gives the group of a row and its first cell.
 Table counters_table(const std::string& title, const std::vector<const Row*>& rows,
                      const std::function<TableRow(const Row&)>& head);

@@ -114,6 +114,27 @@ Table counters_table(const Profile& profile) {
   });
 }
 
+Table brief_counters_table(const Profile& profile) {
+  std::vector<const Row*> fastest;  // of each group
+  for (const Row& row : profile.rows) {
+    if (row.counters.empty() || !row.time_ns) continue;
+    const auto same = std::find_if(fastest.begin(), fastest.end(), [&](const Row* other) {
+      return group_of(*other) == group_of(row);
+    });
+    if (same == fastest.end()) {
+      fastest.push_back(&row);
+    } else if (row.time_ns->median < (*same)->time_ns->median) {
+      *same = &row;
+    }
+  }
+  Table table =
+      counters_table("Counters (a call) of the fastest variants", fastest, [](const Row& row) {
+        return TableRow{"", {name_of(row)}};
+      });
+  table.columns.front().title = "operation";
+  return table;
+}
+
 Table counters_table(const std::string& title, const std::vector<const Row*>& rows,
                      const std::function<TableRow(const Row&)>& head) {
   Table table{.title = title, .columns = {{"variant", true}}, .rows = {}, .notes = {}};

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "src/base/format.h"
+#include "src/base/text.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
@@ -94,7 +95,6 @@ std::vector<Field> workload_fields(const Profile& profile) {
 
 Document profile_document(const Profile& profile) {
   constexpr auto kBrief = Detail::kBrief, kFull = Detail::kFull;
-  const bool optimal = profile.blas.verdict == VerdictKind::kOptimal;
   Document document;
   document.add(headline(profile));
   if (profile.partial) document.add(partial_remark());
@@ -112,8 +112,9 @@ Document profile_document(const Profile& profile) {
   const bool rows_first = !profile.layers && !profile.training;
   document.add(operations_table(profile), rows_first ? Detail::kBoth : kFull);
   document.add(repeats_table(profile));
-  document.add(counters_table(profile),
-               no_counters(profile.rows).empty() && rows_first ? Detail::kBoth : kFull);
+  if (rows_first && no_counters(profile.rows).empty())
+    document.add(brief_counters_table(profile), kBrief);
+  document.add(counters_table(profile), kFull);
   add_layers(profile, document);
   document.add(passes_table(profile), kFull);
   if (profile.scaling) document.add(scaling_table(*profile.scaling));
@@ -124,8 +125,7 @@ Document profile_document(const Profile& profile) {
 
   document.add(Fields{"", brief_findings(profile)}, kBrief);
   document.add(Fields{"BLAS", blas_fields(profile.blas)}, kFull);
-  document.add(ladder_table(profile.blas.ladder, profile.blas.ladder_note),
-               optimal ? kFull : Detail::kBoth);
+  document.add(ladder_table(profile.blas.ladder, profile.blas.ladder_note), kFull);
   document.add(warnings_of(profile.warnings));
   if (profile.partial) document.add(partial_remark());
   return document;

@@ -10,6 +10,7 @@
 #include "counters/machine/affinity.h"
 #include "counters/perf/reading.h"
 #include "src/base/format.h"
+#include "src/base/text.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
@@ -316,6 +317,9 @@ std::vector<Field> brief_evidence(const Run& run) {
   fields.push_back({"Called", called_text(evidence.called)});
   fields.push_back({"Executed", executed_text(evidence.executed)});
   fields.push_back({"Performing", rate_text(evidence.achieved_rate)});
+  const std::string ladder = ladder_text(run.blas.ladder);
+  if (!ladder.empty() && run.blas.factor.value_or(1) > kWorthSaying)
+    fields.push_back({"Ladder", ladder});
   return fields;
 }
 
@@ -348,8 +352,7 @@ Document run_document(const Run& run) {
   document.add(share_table("CPU time by symbol", "symbol", evidence.executed.by_symbol, true),
                kFull);
   document.add(lines_table(evidence.executed));
-  document.add(ladder_table(run.blas.ladder, run.blas.ladder_note),
-               run.blas.factor.value_or(1) > kWorthSaying ? kBoth : kFull);
+  document.add(ladder_table(run.blas.ladder, run.blas.ladder_note), kFull);
   document.add(warnings_of(run.warnings));
   return document;
 }

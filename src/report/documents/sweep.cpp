@@ -5,6 +5,7 @@
 #include <map>
 
 #include "src/base/format.h"
+#include "src/base/text.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
