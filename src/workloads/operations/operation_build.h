@@ -78,7 +78,18 @@ struct CheckBlock {
 std::vector<CheckBlock> check_blocks(std::size_t items, std::size_t channels,
                                      double multiply_adds_per_channel);
 
-// The same over documents that may differ in length, whose rows begin at `start`: the shortest and
+// The largest error over `items` of `floats` results each in `y`, of which expected_of(item) gives
+// one; over a sample of them where all would take too long.
+template <class F>
+double items_error(std::size_t items, std::size_t floats, double multiply_adds, const float* y,
+                   const F& expected_of) {
+  double error = 0;
+  for (const CheckBlock& block : check_blocks(items, 1, multiply_adds))
+    error = std::max(error, max_relative_error(expected_of(block.item), y + block.item * floats));
+  return error;
+}
+
+// Blocks of documents that may differ in length, whose rows begin at `start`: the shortest and
 // the longest of them, and others in between.
 std::vector<CheckBlock> document_blocks(std::span<const std::size_t> start, std::size_t channels,
                                         double multiply_adds_per_row);

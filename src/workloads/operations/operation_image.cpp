@@ -94,17 +94,14 @@ void build_conv2d_bn_relu(OperationBuild& build) {
   build.task.check = [call] {
     const Conv2dShape& whole = call.shape;
     const std::size_t floats = whole.out_pixels() * whole.c_out;
-    double error = 0;
-    for (const CheckBlock& block :
-         check_blocks(call.images, 1, multiply_adds(whole) * static_cast<double>(whole.c_out))) {
+    const double cost = multiply_adds(whole) * static_cast<double>(whole.c_out);
+    return items_error(call.images, floats, cost, call.y, [&](std::size_t image) {
       Conv2dBnReluCall part = call;
       part.images = 1;
-      part.x += block.item * in_floats(whole);
-      if (part.addend != nullptr) part.addend += block.item * floats;
-      error = std::max(
-          error, max_relative_error(conv2d_bn_relu_expected(part), call.y + block.item * floats));
-    }
-    return error;
+      part.x += image * in_floats(whole);
+      if (part.addend != nullptr) part.addend += image * floats;
+      return conv2d_bn_relu_expected(part);
+    });
   };
 }
 
@@ -124,16 +121,13 @@ void build_batchnorm(OperationBuild& build) {
   build.task.run = [call, run = variant.run] { run(call); };
   build.task.check = [call] {
     constexpr double kSquareRoot = 20;  // as long as so many multiply-adds
-    double error = 0;
-    for (const CheckBlock& block :
-         check_blocks(call.pixels, 1, kSquareRoot * static_cast<double>(call.channels))) {
+    const double cost = kSquareRoot * static_cast<double>(call.channels);
+    return items_error(call.pixels, call.channels, cost, call.y, [&](std::size_t pixel) {
       BatchnormCall part = call;
       part.pixels = 1;
-      part.x += block.item * call.channels;
-      error = std::max(
-          error, max_relative_error(batchnorm_expected(part), call.y + block.item * call.channels));
-    }
-    return error;
+      part.x += pixel * call.channels;
+      return batchnorm_expected(part);
+    });
   };
 }
 
@@ -153,15 +147,13 @@ void build_average_pool(OperationBuild& build) {
   build.task.run = [call, run = variant.run] { run(call); };
   build.task.check = [call] {
     const std::size_t floats = call.pixels * call.channels;
-    double error = 0;
-    for (const CheckBlock& block : check_blocks(call.images, 1, static_cast<double>(floats))) {
+    const auto cost = static_cast<double>(floats);
+    return items_error(call.images, call.channels, cost, call.y, [&](std::size_t image) {
       AveragePoolCall part = call;
       part.images = 1;
-      part.x += block.item * floats;
-      error = std::max(error, max_relative_error(average_pool_expected(part),
-                                                 call.y + block.item * call.channels));
-    }
-    return error;
+      part.x += image * floats;
+      return average_pool_expected(part);
+    });
   };
 }
 
