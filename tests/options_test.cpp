@@ -253,9 +253,9 @@ TEST(Commands, AnUnknownOptionNamesTheCommandThatHasIt) {
   EXPECT_EQ(run.fault, Fault::kUsage);
   EXPECT_EQ(run.what, "hwprof run has no --shape");
   EXPECT_EQ(run.hint, "profile, sweep have it: hwprof profile --shape SPEC");
-  const Error doctor = refused_by_hwprof({"doctor", "--trace=x.json"});
-  EXPECT_EQ(doctor.what, "hwprof doctor has no --trace");
-  EXPECT_EQ(doctor.hint, "profile has it: hwprof profile --trace FILE");
+  const Error doctor = refused_by_hwprof({"doctor", "--regions=x.csv"});
+  EXPECT_EQ(doctor.what, "hwprof doctor has no --regions");
+  EXPECT_EQ(doctor.hint, "profile has it: hwprof profile --regions FILE");
   // The nearest of its own where no command has it.
   EXPECT_THAT(refused_by_hwprof({"run", "--fromat", "json"}).hint, HasSubstr("--format"));
 }

@@ -63,6 +63,20 @@ void region_view(Options& options, report::RegionView& to) {
                 "Show paths of at most N regions. Default: all.");
 }
 
+Option trace(Options& options, std::string& to) {
+  options.group(kRegions);
+  return options.value("--trace", "FILE", to, file_in(".json"),
+                       "Write each call of a region to FILE.json, as ui.perfetto.dev and "
+                       "chrome://tracing open it. Default: do not.");
+}
+
+Option flame(Options& options, std::string& to) {
+  options.group(kReport);
+  return options.value("--flame", "FILE", to, file_in(".svg", ".html"),
+                       "Draw a flame graph of the sampled CPU time: FILE.svg, or FILE.html to look "
+                       "at. Default: none.");
+}
+
 Option require(Options& options, std::vector<Requirement> checks, const std::string& help) {
   options.group(kReport);
   const auto read = [checks = std::move(checks)](const std::string& name,

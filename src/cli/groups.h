@@ -44,6 +44,10 @@ Option events(Options& options, std::vector<std::string>& to,
 Option no_ladder(Options& options, bool& ladder);
 // --group-by, --sort, --top, --depth
 void region_view(Options& options, report::RegionView& to);
+// --trace
+Option trace(Options& options, std::string& to);
+// --flame
+Option flame(Options& options, std::string& to);
 // --require; each name of `checks` sets its bool.
 struct Requirement {
   std::string_view name;

@@ -24,7 +24,7 @@ class CommandLine(CliTest):
     def test_an_option_of_another_command_names_that_command(self):
         self.assert_refused("run", "--shape", "k=2", "--", "touch", self.path("ran"),
                             names=["hwprof run has no --shape", "hwprof profile --shape"])
-        self.assert_refused("doctor", "--flame", "x.svg", names=["--flame", "hwprof run"])
+        self.assert_refused("doctor", "--folded", "x", names=["--folded", "hwprof run"])
 
     def test_unknown_variant_lists_those_known(self):
         self.assert_refused("--variant", "blas-im2cool", names=["blas-im2cool", "blas-im2col"])

@@ -117,6 +117,25 @@ class Run(CliTest):
         self.assertEqual(calls, {("step", None): 10, ("fill", "1048576"): 5, ("fill", "2097152"): 5})
         self.assertEqual(set(glob.glob(folders)), before, "left something behind")
 
+    def test_one_trace_has_the_calls_of_all_processes(self):
+        path = self.path("trace.json")
+        regions = self.run_program("--trace", path)
+        with open(path) as file:
+            trace = json.load(file)
+        self.assertEqual(regions["trace"], {"path": path, "calls": 20, "dropped": 0})
+        self.assertEqual(len(slices(trace)), 20)
+        self.assertEqual(len({call["pid"] for call in slices(trace)}), 3)
+        self.assertEqual(trace["otherData"]["calls"], 20)
+
+    def test_a_program_without_regions_leaves_no_trace_and_a_warning(self):
+        path, report = self.path("trace.json"), self.path("report.json")
+        done = hwprof("run", *QUIET, "--trace", path, "--format", "json", "-o", report, "--",
+                      "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(os.path.exists(path))
+        with open(report) as file:
+            self.assertIn("trace", [warning["code"] for warning in json.load(file)["warnings"]])
+
     def test_memory_is_self_total_and_peak(self):
         rows = {row["shape"]: row for row in self.run_program()["rows"]}
         memory = rows["2097152"]["memory_bytes"]

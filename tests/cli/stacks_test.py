@@ -7,7 +7,7 @@ import xml.etree.ElementTree
 
 import harness
 from evidence_harness import BUSY_C, EvidenceTest, needs_samples
-from harness import hwprof
+from harness import hwprof, profile
 
 
 @needs_samples
@@ -40,6 +40,13 @@ class Stacks(EvidenceTest):
             text = file.read()
         self.assertTrue(text.lower().startswith("<!doctype html>"))
         self.assertIn("hot_loop_with_a_long_name_to_replace", text)
+
+    def test_a_profile_draws_its_own_kernels(self):
+        svg = self.path("x.svg")
+        profile("--no-ladder", "--variant", "reference", "--shape", "batch=2", "--time-budget", "1",
+                "--flame", svg)
+        text = "".join(xml.etree.ElementTree.parse(svg).getroot().itertext())
+        self.assertIn("conv1d_reference", text)
 
     def test_speedscope_is_a_sampled_profile(self):
         path = self.path("x.json")

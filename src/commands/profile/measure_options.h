@@ -37,6 +37,7 @@ struct RegionOptions {
   std::string trace;            // file; empty: no trace
   std::size_t trace_calls = 0;  // that it keeps; 0: the library's default
   std::string csv;              // file; empty: none
+  std::string flame;            // file; empty: none
   bool overhead = false;        // measure what watching costs
 };
 

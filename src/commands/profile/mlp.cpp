@@ -287,11 +287,13 @@ Result<void> profile_workload(ProfileSession& session, const MlpOptions& options
   Result<report::Regions> regions =
       collect_regions(region_options, "the training, variant after variant");
   if (!regions) return error_of(regions);
-  if (region_options.overhead && !tasks.empty()) {
+  if (!tasks.empty()) {
     std::vector<const Task*> products;
     for (const Task& task : tasks) products.push_back(&task);
     const RegionTasks step("step", products);
-    regions->overhead = measure_overhead(step.passes("the products of a step"), interrupted());
+    const RegionPasses passes = step.passes("the products of a step");
+    if (region_options.overhead) regions->overhead = measure_overhead(passes, interrupted());
+    draw_flame(session, passes);
   }
   record.regions = *std::move(regions);
   return {};

@@ -122,9 +122,7 @@ void declare_regions(cli::Options& options, RegionOptions& to) {
   cli::region_view(options, to.view);
   options.value("--regions", "FILE", to.csv, cli::file_in(".csv"),
                 "Write the table to FILE.csv, too. Default: do not.");
-  const auto trace = options.value("--trace", "FILE", to.trace, cli::file_in(".json"),
-                                   "Write each call to FILE.json, as ui.perfetto.dev and "
-                                   "chrome://tracing open it. Default: do not.");
+  const auto trace = cli::trace(options, to.trace);
   const auto trace_calls =
       options.value("--trace-calls", "N", to.trace_calls, cli::whole(1, kMaxTraceCalls),
                     "Keep the last N calls of a thread for it. Default: 65536.");
@@ -204,9 +202,9 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
   declare_machine(options, measure.machine);
   declare_time_budget(options, measure.budget);
   options.value("--repeat", "N", measure.budget.repeat, cli::whole(1, kMaxRepeat),
-                "Measure each row N times, however long it takes, and print the best and the "
-                "outliers; of a network of layers, over N inferences. Default: until the "
-                "intervals are narrow.");
+                "Repeat the work N times and record each, however long it takes: of each row a "
+                "timed slice, of a network of layers an inference; best, median, 95 % interval, "
+                "outliers. Default: until the intervals are narrow.");
   text_cnn.options.push_back(
       options.value("--loops", "N", typed->text_cnn.loops, cli::whole(1, kMaxLoops),
                     "Time N calls of each row at once, as timeit does. Default: as many as take "
@@ -214,6 +212,7 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
   cli::no_ladder(options, measure.machine.ladder);
   declare_regions(options, measure.regions);
   options.group(cli::kReport);
+  cli::flame(options, measure.regions.flame);
   const OwnOptions network{
       .workloads = {kResnet20, kLayerFile},
       .options = {options.value("--against", "FILE", typed->network.against, cli::any_text,

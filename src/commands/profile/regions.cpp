@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "counters/regions/region.h"
@@ -19,6 +20,7 @@
 #include "src/observe/samples/sampling.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/regions.h"
+#include "src/report/flame/flame.h"
 #include "src/report/render/output.h"
 
 namespace hwprof {
@@ -26,6 +28,7 @@ namespace {
 
 constexpr double kRegionSeconds = 0.3;
 constexpr int kMostPasses = 100;
+constexpr double kFlameSeconds = 1;
 
 std::string shape_text(const Task& task) {
   std::vector<std::string> sizes;
@@ -92,16 +95,16 @@ double seconds_of(const std::function<void()>& work, int passes) {
 Result<void> check_region_options(const MeasureOptions& options,
                                   std::span<const std::string> events) {
   if (auto done = check_region_view(options.regions.view, events); !done) return done;
-  for (const std::string& path : {options.regions.trace, options.regions.csv}) {
+  std::set<std::string> named{options.output.file};
+  for (const std::string& path :
+       {options.regions.trace, options.regions.csv, options.regions.flame}) {
     if (path.empty()) continue;
+    if (!named.insert(path).second) {
+      return usage_error(
+          fmt::format("two of --output, --trace, --regions and --flame name the file {}", path),
+          "the later would replace the earlier");
+    }
     if (auto done = report::check_writable(path); !done) return done;
-  }
-  const std::string &trace = options.regions.trace, &csv = options.regions.csv,
-                    &report = options.output.file;
-  if ((!trace.empty() && (trace == csv || trace == report)) || (!csv.empty() && csv == report)) {
-    return usage_error(fmt::format("two of --output, --trace and --regions name the file {}",
-                                   trace == csv || trace == report ? trace : csv),
-                       "the later would replace the earlier");
   }
   return {};
 }
@@ -136,6 +139,28 @@ Result<report::Regions> collect_regions(const RegionOptions& options, const std:
   return regions;
 }
 
+void draw_flame(ProfileSession& session, const RegionPasses& work) {
+  const std::string& path = session.options.regions.flame;
+  if (path.empty() || !work.plain) return;
+  const auto draw = [&]() -> Result<void> {
+    TRY(observe::Sampling sampling, observe::Sampling::open(::getpid(), false, {.stacks = true}));
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    do {
+      work.plain();
+      sampling.drain();
+    } while (!interrupted() &&
+             std::chrono::duration<double>(Clock::now() - begin).count() < kFlameSeconds);
+    const observe::SampleProfile sampled = sampling.finish();
+    if (sampled.stacks.empty()) return environment_error(0, "no stack was sampled");
+    return report::write_file(
+        path, report::flame_for(path, sampled.stacks,
+                                {shell_command(session.options.command), sampled.hz}));
+  };
+  if (auto drawn = draw(); !drawn)
+    session.record.warnings.push_back({"flame", path + " is not written: " + drawn.error().what});
+}
+
 Result<void> profile_regions(ProfileSession& session, const RegionPasses& work) {
   if (interrupted()) return {};
   const RegionOptions& options = session.options.regions;
@@ -154,6 +179,7 @@ Result<void> profile_regions(ProfileSession& session, const RegionPasses& work) 
       collect_regions(options, fmt::format("{} {}", passes, work.what));
   if (!regions) return error_of(regions);
   if (options.overhead && work.plain) regions->overhead = measure_overhead(work, interrupted());
+  draw_flame(session, work);
   session.record.regions = *std::move(regions);
   return {};
 }

@@ -128,6 +128,18 @@ std::optional<report::Regions> regions_of(const RegionFiles& files,
   return view_regions(merge_regions(processes), view);
 }
 
+// A file that fails now is a warning: what was observed is not lost.
+void write_trace(const RegionFiles& files, const std::string& path, report::Run& record) {
+  const auto trace = files.trace();
+  if (!trace || !record.regions) {
+    warn(record, "trace", path + " is not written: the program left no trace of regions");
+  } else if (auto written = write_file(path, trace->json); !written) {
+    warn(record, "trace", written.error().what);
+  } else {
+    record.regions->trace = {.path = path, .calls = trace->calls, .dropped = trace->dropped};
+  }
+}
+
 report::Run not_run(report::Run record, const Error& error) {
   record.exit = error.code == ENOENT ? kNotFound : kNotRunnable;
   record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
@@ -145,7 +157,7 @@ Result<report::Run> observe_command(const RunRequest& request, PassedSignals& si
   // 2. The watchers that must be there first, then the command, held before its execve.
   Orphans orphans;
   Evidence evidence = Evidence::prepare(request);
-  const auto regions = RegionFiles::prepare(request.user);
+  const auto regions = RegionFiles::prepare(request.user, !request.trace.empty());
   if (!regions) warn(record, "regions", regions.error().what);
   std::vector<std::string> environment = evidence.environment();
   if (regions)
@@ -193,6 +205,7 @@ Result<report::Run> observe_command(const RunRequest& request, PassedSignals& si
     record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
   evidence.finish(record);
   if (regions) record.regions = regions_of(*regions, request.region_view);
+  if (regions && !request.trace.empty()) write_trace(*regions, request.trace, record);
   warn_of_orphans(orphans.running(child.pid()), record);
   return record;
 }

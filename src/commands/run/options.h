@@ -26,6 +26,7 @@ struct RunRequest {
   bool ignore_failure = false;         // repeat whatever the exit code
   bool lines = false, stacks = false;  // of samples: by source line; call stacks
   report::RegionView region_view;
+  std::string trace;          // file for each call of a region; empty: none
   double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
 };
 

@@ -35,8 +35,8 @@ void write(const report::Run& record, const RunOptions& options, Document docume
 
 Result<void> check_report_output(const RunOptions& options) {
   std::set<std::string> named;
-  for (const std::string& path :
-       {options.output.file, options.flame, options.folded, options.speedscope}) {
+  for (const std::string& path : {options.output.file, options.request.trace, options.flame,
+                                  options.folded, options.speedscope}) {
     if (path.empty()) continue;
     if (!named.insert(path).second) {
       return usage_error(fmt::format("two outputs name the file {}", path),
@@ -52,8 +52,10 @@ void write_stacks(const report::Run& record, const RunOptions& options) {
   const report::Executed& executed = record.blas.evidence.executed;
   const report::FlameOptions drawing{.title = shell_command(record.command),
                                      .hz = executed.frequency_hz};
-  const bool page = options.flame.ends_with(".html");
-  const auto flame = page ? report::flame_html : report::flame_svg;
+  const auto flame = [&](std::span<const report::FoldedStack> stacks,
+                         const report::FlameOptions& how) {
+    return report::flame_for(options.flame, stacks, how);
+  };
   const auto folded = [](std::span<const report::FoldedStack> stacks, const report::FlameOptions&) {
     return report::folded_text(stacks);
   };

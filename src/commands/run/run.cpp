@@ -42,10 +42,7 @@ void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& 
       .flag("--lines", to.request.lines,
             "List the hottest source lines, where there is debug information. Default: do not.")
       .excludes(no_samples);
-  options
-      .value("--flame", "FILE", to.flame, cli::file_in(".svg", ".html"),
-             "Draw a flame graph: FILE.svg, or FILE.html to look at. Default: none.")
-      .excludes(no_samples);
+  cli::flame(options, to.flame).excludes(no_samples);
   options
       .value("--folded", "FILE", to.folded, cli::any_text,
              "Write the stacks as folded lines, as flamegraph.pl takes them. Default: do not.")
@@ -112,12 +109,12 @@ cli::Action run_command(cli::Options& options) {
   const auto events = cli::events(options, request.events, cli::kProgramEvents);
   options.group(cli::kBudget);
   const auto repeat = options.value(
-      "--repeat", "R", request.repeat, cli::whole(1, kMostRuns),
-      "Run the command R times more, after the observed run, to time it and no more: best, "
-      "median, 95 % interval, outliers. At most 10000. Default: 0.");
+      "--repeat", "N", request.repeat, cli::whole(1, kMostRuns),
+      "Repeat the work N times and record each: after the observed run the command, to time it "
+      "and no more: best, median, 95 % interval, outliers. At most 10000. Default: 0.");
   options
       .value("--warmup", "W", request.warmup, cli::whole(0, kMostRuns),
-             "Before the R runs, run it W times that do not count. Default: 0.")
+             "Before the N runs, run it W times that do not count. Default: 0.")
       .needs(repeat);
   options
       .flag("--ignore-failure", request.ignore_failure,
@@ -125,6 +122,7 @@ cli::Action run_command(cli::Options& options) {
       .needs(repeat);
   const auto no_samples = declare_observation(options, request, events);
   cli::region_view(options, request.region_view);
+  cli::trace(options, request.trace);
   declare_drawings(options, *to, no_samples);
   cli::require(options, {{"optimal-blas", &to->require_optimal_blas}},
                "Exit with 1 unless optimal-blas holds; a command that fails keeps its own exit "

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 using RegionJson = nlohmann::json;
 
 constexpr const char* kVariable = "HWPROF_REGIONS";
+constexpr const char* kTraceVariable = "HWPROF_TRACE";
 constexpr std::string_view kProcess = "%p";
 
 bool is_number(std::string_view text) {
@@ -38,6 +39,18 @@ bool belongs_to(const std::string& path, const std::string& pattern) {
   return path.size() > before.size() + after.size() && path.starts_with(before) &&
          path.ends_with(after) &&
          is_number(path.substr(before.size(), path.size() - before.size() - after.size()));
+}
+
+std::vector<fs::path> found(const std::string& pattern) {
+  const fs::path folder = fs::path(pattern).parent_path();
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+    const fs::path path = folder / entry.path().filename();
+    if (belongs_to(path.string(), pattern)) paths.push_back(path);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 std::string text_or_nothing(const RegionJson& value) {
@@ -100,20 +113,22 @@ Result<report::Regions> parse_regions(const std::string& text) try {
   return usage_error(fmt::format("it is no report of regions: {}", problem.what()));
 }
 
-Result<RegionFiles> RegionFiles::prepare(const std::optional<std::string>& user) {
+Result<RegionFiles> RegionFiles::prepare(const std::optional<std::string>& user, bool trace) {
   RegionFiles files;
   if (const char* given = std::getenv(kVariable); given != nullptr && *given != '\0') {
     files.pattern_ = given;
+    files.own_pattern_ = false;
     std::error_code ignored;
-    for (const fs::path& path : files.found())
+    for (const fs::path& path : found(files.pattern_))
       files.before_[path] = fs::last_write_time(path, ignored);
-    return files;
+    if (!trace) return files;
   }
   auto folder = PrivateFolder::make("regions");
   if (!folder) return error_of(folder);
   const std::string path = folder->path();
   files.folder_ = *std::move(folder);
-  files.pattern_ = fmt::format("{}/{}.json", path, kProcess);
+  if (files.own_pattern_) files.pattern_ = fmt::format("{}/{}.json", path, kProcess);
+  if (trace) files.trace_pattern_ = fmt::format("{}/{}.trace", path, kProcess);
   if (user) {
     const passwd* entry = ::getpwnam(user->c_str());
     if (entry == nullptr || ::chown(path.c_str(), entry->pw_uid, entry->pw_gid) != 0)
@@ -123,25 +138,39 @@ Result<RegionFiles> RegionFiles::prepare(const std::optional<std::string>& user)
 }
 
 std::vector<std::string> RegionFiles::environment() const {
-  if (!folder_) return {};
-  return {fmt::format("{}={}", kVariable, pattern_)};
+  std::vector<std::string> variables;
+  if (own_pattern_) variables.push_back(fmt::format("{}={}", kVariable, pattern_));
+  if (!trace_pattern_.empty())
+    variables.push_back(fmt::format("{}={}", kTraceVariable, trace_pattern_));
+  return variables;
 }
 
-std::vector<fs::path> RegionFiles::found() const {
-  const fs::path folder = fs::path(pattern_).parent_path();
-  std::vector<fs::path> paths;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
-    const fs::path path = folder / entry.path().filename();
-    if (belongs_to(path.string(), pattern_)) paths.push_back(path);
+std::optional<RegionFiles::Trace> RegionFiles::trace() const {
+  if (trace_pattern_.empty()) return std::nullopt;
+  Trace trace;
+  RegionJson merged;
+  for (const fs::path& path : found(trace_pattern_)) {
+    RegionJson one = RegionJson::parse(read_text_file(path).value_or(""), nullptr, false);
+    if (!one.is_object() || !one.contains("traceEvents")) continue;  // cut off with its process
+    const RegionJson about = one.value("otherData", RegionJson::object());
+    trace.calls += about.value("calls", std::uint64_t{0});
+    trace.dropped += about.value("dropped_calls", std::uint64_t{0});
+    if (merged.is_null()) {
+      merged = std::move(one);
+      continue;
+    }
+    for (RegionJson& event : one["traceEvents"]) merged["traceEvents"].push_back(std::move(event));
   }
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  if (merged.is_null()) return std::nullopt;
+  merged["otherData"]["calls"] = trace.calls;
+  merged["otherData"]["dropped_calls"] = trace.dropped;
+  trace.json = merged.dump() + '\n';
+  return trace;
 }
 
 std::vector<report::Regions> RegionFiles::read() const {
   std::vector<report::Regions> processes;
-  for (const fs::path& path : found()) {
+  for (const fs::path& path : found(pattern_)) {
     std::error_code ignored;
     const auto known = before_.find(path);
     if (known != before_.end() && known->second == fs::last_write_time(path, ignored)) continue;

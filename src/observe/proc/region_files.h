@@ -2,6 +2,7 @@
 // when it ends, and here they are found and read. A program without regions leaves none.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -18,17 +19,26 @@ class RegionFiles {
  public:
   // In a private folder, which goes with this object; given to `user`, whose rights the program
   // gets. Where the environment has HWPROF_REGIONS already, that is left as it is, and read.
-  static Result<RegionFiles> prepare(const std::optional<std::string>& user);
+  // `trace`: each process leaves a trace of its calls, too.
+  static Result<RegionFiles> prepare(const std::optional<std::string>& user, bool trace);
   [[nodiscard]] std::vector<std::string> environment() const;  // NAME=value for the command
   // Of each process, once they have ended; what could not be read is a note of its own.
   [[nodiscard]] std::vector<report::Regions> read() const;
 
+  struct Trace {
+    std::string json;
+    std::uint64_t calls = 0, dropped = 0;
+  };
+  // Those of all processes in one, which a viewer keeps apart; absent where there is none.
+  [[nodiscard]] std::optional<Trace> trace() const;
+
  private:
   RegionFiles() = default;
-  [[nodiscard]] std::vector<std::filesystem::path> found() const;
 
-  std::optional<PrivateFolder> folder_;  // absent: the user's file
-  std::string pattern_;                  // value of HWPROF_REGIONS
+  std::optional<PrivateFolder> folder_;
+  std::string pattern_;        // value of HWPROF_REGIONS
+  bool own_pattern_ = true;    // false: the user's
+  std::string trace_pattern_;  // value of HWPROF_TRACE; empty: no trace
   // Files that were there before, and when they were written.
   std::map<std::filesystem::path, std::filesystem::file_time_type> before_;
 };

@@ -23,6 +23,9 @@ struct FlameOptions {
 std::string flame_svg(std::span<const FoldedStack> stacks, const FlameOptions& options);
 // The same in a page that says how to read it.
 std::string flame_html(std::span<const FoldedStack> stacks, const FlameOptions& options);
+// The page where `path` ends in ".html", else the file.
+std::string flame_for(const std::string& path, std::span<const FoldedStack> stacks,
+                      const FlameOptions& options);
 // For speedscope.app: https://www.speedscope.app/file-format-schema.json, a "sampled" profile.
 std::string speedscope_json(std::span<const FoldedStack> stacks, const FlameOptions& options);
 

@@ -282,4 +282,9 @@ std::string flame_html(std::span<const FoldedStack> stacks, const FlameOptions& 
          flame_svg(stacks, options) + kPageLegend + "</body>\n</html>\n";
 }
 
+std::string flame_for(const std::string& path, std::span<const FoldedStack> stacks,
+                      const FlameOptions& options) {
+  return path.ends_with(".html") ? flame_html(stacks, options) : flame_svg(stacks, options);
+}
+
 }  // namespace hwprof::report
