@@ -13,8 +13,6 @@
 #include <cstring>
 #include <thread>
 
-#include "src/base/unique_fd.h"
-
 namespace hwprof {
 namespace {
 
@@ -50,13 +48,6 @@ class SpawnSetup {
   posix_spawnattr_t attributes_{};
 };
 
-std::vector<char*> as_argv(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const auto& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // A result is one line. What talks without end is not read to the end.
 constexpr std::size_t kMostOutput = 64 * 1024;
 
@@ -70,19 +61,15 @@ bool read_until(int fd, Clock::time_point deadline, std::string& out) {
     const int ready = ::poll(&event, 1, static_cast<int>(left.count()));
     if (ready < 0 && errno != EINTR) return true;
     if (ready <= 0) continue;
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got > 0) out.append(buffer.data(), static_cast<std::size_t>(got));
-    if (got == 0 || (got < 0 && errno != EINTR)) return true;
+    const ssize_t got = retry_interrupted([&] { return ::read(fd, buffer.data(), buffer.size()); });
+    if (got <= 0) return true;
+    out.append(buffer.data(), static_cast<std::size_t>(got));
   }
   return true;
 }
 
 pid_t wait_for(pid_t child, int& status, int flags) {
-  pid_t got = 0;
-  do {
-    got = ::waitpid(child, &status, flags);
-  } while (got < 0 && errno == EINTR);
-  return got;
+  return retry_interrupted([&] { return ::waitpid(child, &status, flags); });
 }
 
 // The pipe has ended, so the child is about to; one that closed its output and lives on is killed.
@@ -96,38 +83,50 @@ bool reap_until(pid_t child, Clock::time_point deadline, int& status) {
 
 }  // namespace
 
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+int exit_code_from(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 Result<ChildOutput> child_output(const std::string& program,
                                  const std::vector<std::string>& arguments,
                                  const std::vector<std::string>& environment,
                                  Clock::time_point deadline) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  }
-  const UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
-
+  TRY(Pipe pipe, make_pipe());
   std::vector<std::string> all{program};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  const SpawnSetup setup(writer.get());
+  const SpawnSetup setup(pipe.writer.get());
   pid_t child = 0;
   const int failed = ::posix_spawn(&child, program.c_str(), setup.actions(), setup.attributes(),
-                                   as_argv(all).data(), as_argv(environment).data());
+                                   pointers_to(all).data(), pointers_to(environment).data());
   if (failed != 0) {
     return environment_error(failed,
                              fmt::format("cannot start {}: {}", program, std::strerror(failed)));
   }
-  writer.reset();  // else the pipe never ends
+  pipe.writer.reset();  // else the pipe never ends
 
   ChildOutput output;
   int status = 0;
   output.timed_out =
-      !read_until(reader.get(), deadline, output.out) || !reap_until(child, deadline, status);
+      !read_until(pipe.reader.get(), deadline, output.out) || !reap_until(child, deadline, status);
   if (output.timed_out) {
     ::kill(child, SIGKILL);
     wait_for(child, status, 0);
   }
-  output.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  output.exit_code = exit_code_from(status);
   return output;
 }
 

@@ -1,13 +1,15 @@
 // Runs a program with a deadline, without a shell, and keeps what it says: a BLAS that hangs or
-// dies under a core type must cost a rung of the ladder, never the run. Children that are watched
-// while they run are src/observe/proc's.
+// dies under a core type must cost a rung of the ladder, never the run. Below it stands what it has
+// in common with src/observe/proc/child.h, whose children are held until their observers are there.
 #pragma once
 
+#include <cerrno>
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "src/base/result.h"
+#include "src/base/unique_fd.h"
 
 namespace hwprof {
 
@@ -26,5 +28,24 @@ Result<ChildOutput> child_output(const std::string& program,
 
 // Why a child that printed nothing did not: killed after `allowed`, or crashed.
 std::string why_it_ended(const ChildOutput& output, std::chrono::milliseconds allowed);
+
+// Both ends are close-on-exec.
+struct Pipe {
+  UniqueFd reader, writer;
+};
+Result<Pipe> make_pipe();
+
+// As execve(2) takes them, null at the end; they point into `texts`.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts);
+
+// From what wait(2) tells: 128 + n for signal n, as shells have it.
+int exit_code_from(int status);
+
+template <class Call>
+auto retry_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
 
 }  // namespace hwprof

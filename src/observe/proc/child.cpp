@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
+#include "src/base/spawn.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/signals.h"
 
@@ -68,13 +68,6 @@ std::vector<std::string> environment_with(const std::vector<std::string>& change
   return result;
 }
 
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // All that the child needs, made before fork: memory must not be allocated in it.
 struct Orders {
   const char* path = nullptr;
@@ -100,10 +93,7 @@ struct Failure {
 
 [[noreturn]] void run_child(const Orders& orders) {
   char go = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(orders.go, &go, 1);
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = retry_interrupted([&] { return ::read(orders.go, &go, 1); });
   if (got != 1) ::_exit(127);  // hwprof is gone or gave up: nothing has begun
   if (orders.cpus && ::sched_setaffinity(0, sizeof *orders.cpus, &*orders.cpus) != 0)
     give_up(orders.failure, Step::kPin);
@@ -124,23 +114,6 @@ std::string why_not_run(int code) {
            "no shell";
   if (code == ENOENT) return "its interpreter or dynamic loader does not exist";
   return std::strerror(code);
-}
-
-template <class Call>
-auto retry_interrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-struct Pipe {
-  UniqueFd reader, writer;
-};
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return environment_error(errno, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 double rusage_seconds(const timeval& time) {
@@ -246,7 +219,7 @@ ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_byte
   constexpr std::uint64_t kKibibyte = 1024;
   ChildEnd end;
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  end.exit = end.signal != 0 ? 128 + end.signal : WEXITSTATUS(status);
+  end.exit = exit_code_from(status);
   end.user_s = rusage_seconds(usage.ru_utime);
   end.system_s = rusage_seconds(usage.ru_stime);
   end.major_faults = static_cast<std::uint64_t>(usage.ru_majflt);
