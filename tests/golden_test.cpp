@@ -516,7 +516,7 @@ Sweep made_sweep() {
   flop.text = "not judged";
   flop.reason = "no PMU here";
   sweep.laws = {time, flop};
-  sweep.tolerance = 0.1;
+  sweep.tolerance = 0.05;
   sweep.agrees = true;
   sweep.text = "The time agrees.";
   return sweep;

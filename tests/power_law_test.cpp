@@ -31,8 +31,9 @@ TEST(PowerLaw, OneWildPointDoesNotMoveTheExponent) {
 TEST(PowerLaw, TheIntervalOfAnExactPowerHasNoWidth) {
   std::vector<std::vector<double>> samples;
   for (const double value : powers(2)) samples.push_back({value, value, value});
-  for (const Resample what : {Resample::kSamples, Resample::kPoints}) {
-    const Interval interval = bootstrap_exponent(kSizes, samples, what);
+  const ResampledMedians resampled = resample_medians(samples);
+  for (const Interval& interval :
+       {bootstrap_exponent(kSizes, resampled), noise_of_exponent(kSizes, resampled)}) {
     EXPECT_NEAR(interval.low, 2, 1e-9);
     EXPECT_NEAR(interval.high, 2, 1e-9);
   }
@@ -42,8 +43,9 @@ TEST(PowerLaw, TheIntervalOfAnExactPowerHasNoWidth) {
 TEST(PowerLaw, AKneeWidensTheIntervalOverPointsOnly) {
   std::vector<std::vector<double>> samples;
   for (const double size : kSizes) samples.push_back({std::max(200.0, size)});
-  const Interval noise = bootstrap_exponent(kSizes, samples, Resample::kSamples);
-  const Interval all = bootstrap_exponent(kSizes, samples, Resample::kPoints);
+  const ResampledMedians resampled = resample_medians(samples);
+  const Interval noise = noise_of_exponent(kSizes, resampled);
+  const Interval all = bootstrap_exponent(kSizes, resampled);
   EXPECT_NEAR(noise.high - noise.low, 0, 1e-12);
   EXPECT_GT(all.high - all.low, 0.4);
 }
@@ -58,17 +60,22 @@ TEST(PowerLaw, IntervalsCoverTheTrueExponent) {
       std::vector<double>& of_size = samples.emplace_back(9);
       for (double& sample : of_size) sample = value * noise(random);
     }
-    const Interval interval = bootstrap_exponent(kSizes, samples, Resample::kPoints);
+    const Interval interval = bootstrap_exponent(kSizes, resample_medians(samples));
     covered += interval.low <= 1 && 1 <= interval.high;
   }
   EXPECT_GE(covered, 90);
 }
 
-TEST(PowerLaw, TheFarthestPointSaysHowStraightTheLineIs) {
+TEST(PowerLaw, DistancesSayHowStraightTheLineIs) {
   std::vector<double> values = powers(1);
-  EXPECT_NEAR(distance_from_power(kSizes, values, 1), 0, 1e-12);
   values[2] *= 1.25;
-  EXPECT_NEAR(distance_from_power(kSizes, values, 1), 0.25, 1e-12);
+  std::vector<std::vector<double>> samples;
+  for (const double value : values) samples.push_back({0.99 * value, value, 1.01 * value});
+  const auto distances = distances_from_power(kSizes, values, resample_medians(samples), 1);
+  ASSERT_EQ(distances.size(), kSizes.size());
+  EXPECT_NEAR(distances[0].low, -0.01, 1e-9);
+  EXPECT_NEAR(distances[0].high, 0.01, 1e-9);
+  EXPECT_NEAR(distances[2].low, 1.25 * 0.99 - 1, 1e-9);
 }
 
 TEST(PowerLaw, JointExponentsOfAProductOfPowers) {

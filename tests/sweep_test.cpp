@@ -56,7 +56,7 @@ report::Sweep sweep_of(std::uint64_t (*steps)(std::uint64_t n)) {
   return *sweep;
 }
 
-// Ten times more than any noise: a wrong power is off by 1, the tolerance is 0.1.
+// Ten times more than any noise: a wrong power is off by 1, the tolerance is 0.05.
 TEST(Sweep, AnOperationMadeQuadraticOnPurposeDoesNotAgree) {
   const report::Sweep sweep = sweep_of([](std::uint64_t n) { return n * n / 8; });
   EXPECT_EQ(sweep.agrees, false) << sweep.text;

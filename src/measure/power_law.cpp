@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 #include <set>
 
@@ -10,6 +11,7 @@ namespace hwprof {
 namespace {
 
 constexpr std::size_t kExponentResamples = 1000;
+constexpr std::uint64_t kExponentSeed = 20260101;
 
 std::vector<double> logarithms(std::span<const double> values) {
   std::vector<double> logs(values.size());
@@ -28,32 +30,28 @@ double product_sum(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-// Draws points and medians of resampled samples. Modulo, for the reason in bootstrap_median().
-class Drawing {
- public:
-  explicit Drawing(SamplesBySize samples) : samples_(samples) {}
+// As many points as there are, each any of them. Modulo, for the reason in bootstrap_median().
+std::vector<std::size_t> draw_points(std::size_t points, std::mt19937_64& random) {
+  constexpr std::size_t kLeastDistinct = 3;
+  std::vector<std::size_t> drawn(points);
+  do {
+    for (std::size_t& point : drawn) point = random() % points;
+  } while (std::set<std::size_t>(drawn.begin(), drawn.end()).size() < kLeastDistinct);
+  return drawn;
+}
 
-  std::vector<std::size_t> points(Resample resample) {
-    constexpr std::size_t kLeastDistinct = 3;
-    std::vector<std::size_t> drawn(samples_.size());
-    for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = i;
-    if (resample == Resample::kSamples) return drawn;
-    do {
-      for (std::size_t& point : drawn) point = random_() % samples_.size();
-    } while (std::set<std::size_t>(drawn.begin(), drawn.end()).size() < kLeastDistinct);
-    return drawn;
+double block_median(std::span<const double> samples, std::mt19937_64& random) {
+  const auto block =
+      static_cast<std::size_t>(std::ceil(std::cbrt(static_cast<double>(samples.size()))));
+  std::vector<double> drawn;
+  drawn.reserve(samples.size());
+  while (drawn.size() < samples.size()) {
+    const std::size_t first = random() % samples.size();
+    for (std::size_t i = 0; i < block && drawn.size() < samples.size(); ++i)
+      drawn.push_back(samples[(first + i) % samples.size()]);
   }
-
-  double value(std::size_t point) {
-    std::vector<double> resampled(samples_[point].size());
-    for (double& value : resampled) value = samples_[point][random_() % resampled.size()];
-    return median(std::move(resampled));
-  }
-
- private:
-  SamplesBySize samples_;
-  std::mt19937_64 random_{20260101};
-};
+  return median(std::move(drawn));
+}
 
 Interval middle_95_percent(std::vector<double> values) {
   constexpr std::size_t kTail = kExponentResamples / 40;  // 2.5 %
@@ -74,18 +72,6 @@ double power_exponent(std::span<const double> sizes, std::span<const double> val
   return median(std::move(slopes));
 }
 
-double distance_from_power(std::span<const double> sizes, std::span<const double> values,
-                           double exponent) {
-  std::vector<double> offsets;
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    offsets.push_back(std::log(values[i]) - exponent * std::log(sizes[i]));
-  const double middle = median(offsets);
-  double farthest = 0;
-  for (const double offset : offsets)
-    farthest = std::max(farthest, std::abs(std::expm1(offset - middle)));
-  return farthest;
-}
-
 JointExponents joint_exponents(std::span<const double> first, std::span<const double> second,
                                std::span<const double> values) {
   const std::vector<double> a = logarithms(first), b = logarithms(second), y = logarithms(values);
@@ -97,31 +83,73 @@ JointExponents joint_exponents(std::span<const double> first, std::span<const do
   return {(ay * bb - by * ab) / determinant, (by * aa - ay * ab) / determinant};
 }
 
-Interval bootstrap_exponent(std::span<const double> sizes, SamplesBySize samples,
-                            Resample resample) {
-  Drawing drawing(samples);
-  std::vector<double> exponents;
+ResampledMedians resample_medians(SamplesBySize samples) {
+  std::mt19937_64 random(kExponentSeed);
+  ResampledMedians medians;
+  for (const std::vector<double>& of_point : samples) {
+    std::vector<double>& resampled = medians.emplace_back(kExponentResamples);
+    for (double& value : resampled) value = block_median(of_point, random);
+  }
+  return medians;
+}
+
+Interval bootstrap_exponent(std::span<const double> sizes,
+                            std::span<const std::vector<double>> resampled) {
+  std::mt19937_64 random(kExponentSeed);
+  std::vector<double> exponents, x(sizes.size()), y(sizes.size());
   for (std::size_t i = 0; i < kExponentResamples; ++i) {
-    std::vector<double> x, y;
-    for (const std::size_t point : drawing.points(resample)) {
-      x.push_back(sizes[point]);
-      y.push_back(drawing.value(point));
+    const std::vector<std::size_t> drawn = draw_points(sizes.size(), random);
+    for (std::size_t j = 0; j < drawn.size(); ++j) {
+      x[j] = sizes[drawn[j]];
+      y[j] = resampled[drawn[j]][random() % kExponentResamples];
     }
     exponents.push_back(power_exponent(x, y));
   }
   return middle_95_percent(std::move(exponents));
 }
 
+Interval noise_of_exponent(std::span<const double> sizes,
+                           std::span<const std::vector<double>> resampled) {
+  std::vector<double> exponents, y(sizes.size());
+  for (std::size_t i = 0; i < kExponentResamples; ++i) {
+    for (std::size_t j = 0; j < y.size(); ++j) y[j] = resampled[j][i];
+    exponents.push_back(power_exponent(sizes, y));
+  }
+  return middle_95_percent(std::move(exponents));
+}
+
+std::vector<Interval> distances_from_power(std::span<const double> sizes,
+                                           std::span<const double> values,
+                                           std::span<const std::vector<double>> resampled,
+                                           double exponent) {
+  std::vector<double> offsets;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    offsets.push_back(std::log(values[i]) - exponent * std::log(sizes[i]));
+  const double middle = median(std::move(offsets));
+  const auto tail =
+      static_cast<std::size_t>(0.025 * kExponentResamples / static_cast<double>(sizes.size()));
+  std::vector<Interval> distances;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::vector<double> sorted = resampled[i];
+    std::sort(sorted.begin(), sorted.end());
+    const double line = std::exp(middle + exponent * std::log(sizes[i]));
+    distances.push_back(
+        {sorted[tail] / line - 1, sorted[kExponentResamples - 1 - tail] / line - 1});
+  }
+  return distances;
+}
+
 JointIntervals bootstrap_joint(std::span<const double> first, std::span<const double> second,
                                SamplesBySize samples) {
-  Drawing drawing(samples);
+  std::mt19937_64 random(kExponentSeed);
+  const ResampledMedians resampled = resample_medians(samples);
   std::vector<double> of_first, of_second;
   while (of_first.size() < kExponentResamples) {
     std::vector<double> a, b, y;
-    for (const std::size_t point : drawing.points(Resample::kPoints)) {
+    for (const std::size_t point : draw_points(samples.size(), random)) {
       a.push_back(first[point]);
       b.push_back(second[point]);
-      y.push_back(drawing.value(point));
+      y.push_back(resampled[point][random() % kExponentResamples]);
     }
     const JointExponents joint = joint_exponents(a, b, y);
     if (std::isnan(joint.first)) continue;

@@ -14,11 +14,6 @@ namespace hwprof {
 // one. At least two sizes must differ, and all numbers be above 0.
 double power_exponent(std::span<const double> sizes, std::span<const double> values);
 
-// How far the farthest point is from the line of that slope through the middle of all, relative to
-// the line.
-double distance_from_power(std::span<const double> sizes, std::span<const double> values,
-                           double exponent);
-
 struct JointExponents {
   double first = 0, second = 0;
 };
@@ -31,15 +26,28 @@ JointExponents joint_exponents(std::span<const double> first, std::span<const do
 // Measurements of y: some samples at each size, whose median is y.
 using SamplesBySize = std::span<const std::vector<double>>;
 
-enum class Resample {
-  kSamples,  // what the noise of the measurement alone leaves open
-  kPoints,   // points and their samples: also whether all of them lie on one line
-};
+// Medians of one bootstrap of the samples, kExponentResamples of each point: [point][resample],
+// from a fixed seed. Drawn in blocks of neighbours (Künsch 1989), since samples that were taken one
+// after the other resemble each other.
+using ResampledMedians = std::vector<std::vector<double>>;
+ResampledMedians resample_medians(SamplesBySize samples);
 
-// 95 % percentile-bootstrap intervals, 1,000 resamples from a fixed seed. A resample of fewer than
-// three different points says nothing about a line and is drawn anew; at least three must be given.
-Interval bootstrap_exponent(std::span<const double> sizes, SamplesBySize samples,
-                            Resample resample);
+// 95 % percentile-bootstrap interval of the exponent over points and their samples: points that lie
+// on no line widen it as noise does. A resample of fewer than three different points says nothing
+// about a line and is drawn anew; at least three must be given.
+Interval bootstrap_exponent(std::span<const double> sizes,
+                            std::span<const std::vector<double>> resampled);
+// The same of the samples alone: what the noise of the measurement leaves open at just these sizes.
+Interval noise_of_exponent(std::span<const double> sizes,
+                           std::span<const std::vector<double>> resampled);
+
+// How far each point is from the line of that slope through the middle of all `values`, as a factor
+// less 1: an interval for all points at once (Bonferroni), by the noise of its samples.
+std::vector<Interval> distances_from_power(std::span<const double> sizes,
+                                           std::span<const double> values,
+                                           std::span<const std::vector<double>> resampled,
+                                           double exponent);
+
 struct JointIntervals {
   Interval first, second;
 };

@@ -142,8 +142,10 @@ const Record& record<Sweep>() {
       field<&Sweep::agrees>("agrees", "",
                             "of time, in every swept size; null: not judged, `text` says why")
           .column("agrees"),
-      field<&Sweep::tolerance>("tolerance", "",
-                               "by which an interval may miss the model's exponent"),
+      field<&Sweep::tolerance>(
+          "tolerance", "",
+          "of the exponent: the whole interval within it of the model's agrees, the "
+          "whole beyond it is refused, else it is not judged"),
       field<&Sweep::text>("text", "", "the verdict in words"),
       field<&Sweep::laws>("laws", "", ""),
       computed<sweep_lines>("points", "", "as a row of the profile, with its sizes"),

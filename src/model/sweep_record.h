@@ -52,7 +52,7 @@ struct Sweep {
   std::vector<SweptSize> swept;                             // one or two
   std::vector<SweepPoint> points;
   std::vector<ScalingLaw> laws;
-  double tolerance = 0;        // by which an interval may miss the model's exponent
+  double tolerance = 0;        // of the exponent: within it of the model's agrees
   std::optional<bool> agrees;  // all of time, size by size; absent: not judged
   std::string text;            // the verdict in words
 };

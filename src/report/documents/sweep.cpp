@@ -111,7 +111,8 @@ Table laws_table(const Sweep& sweep) {
   table.notes.push_back(fmt::format(
       "±: the longer side of the 95 % interval, over points and slices. The model is fitted over "
       "the same sizes. A law agrees from the first size on from which all points lie on a line and "
-      "the interval holds the model's exponent within {}.",
+      "the whole interval is within {0} of the model's exponent; it is refused where the whole "
+      "interval is beyond, else not judged.",
       sweep.tolerance));
   return table;
 }
