@@ -28,7 +28,7 @@ struct KnownWorkload {
   LayerGraph (*graph)() = nullptr;  // of those that are networks of layers
 };
 
-constexpr KnownWorkload kKnown[] = {
+constexpr KnownWorkload kKnownWorkloads[] = {
     {"textcnn", "Kim's text CNN, each operation in every variant (the default)"},
     {"resnet20", "ResNet20 on one CIFAR-10 image, its 66 layers one by one and merged", resnet20},
     {"mlp", "training: an MLP learns digits, MNIST's files or generated ones"},
@@ -37,7 +37,7 @@ constexpr KnownWorkload kKnown[] = {
 
 report::WorkloadList list() {
   report::WorkloadList list;
-  for (const KnownWorkload& known : kKnown)
+  for (const KnownWorkload& known : kKnownWorkloads)
     list.workloads.push_back({std::string(known.name), std::string(known.meaning)});
   for (const OperationKind& kind : operation_kinds()) {
     std::vector<std::string_view> sizes;
@@ -63,7 +63,7 @@ report::NetworkOutline outline(const LayerGraph& graph) {
 
 Result<std::string> written_out(const std::string& name, const Output& output) {
   std::vector<std::string_view> names;
-  for (const KnownWorkload& known : kKnown) {
+  for (const KnownWorkload& known : kKnownWorkloads) {
     names.push_back(known.name);
     if (known.name != name) continue;
     if (known.graph == nullptr) {

@@ -22,8 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kPeakBesideSeconds = 0.005;
-constexpr int kSignalExitBase = 128;  // exit code of what a signal ended
-constexpr int kNotRunnable = 126;     // as shells and env(1) have it
+constexpr int kSignalExitBase = 128;     // exit code of what a signal ended
+constexpr int kRepeatNotRunnable = 126;  // as shells and env(1) have it
 
 struct Ended {
   report::TimedRun run;
@@ -147,7 +147,7 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
     if (input_begin_) ::lseek(STDIN_FILENO, *input_begin_, SEEK_SET);
     auto ended = path ? time_command(request, *path, record.machine, signals) : error_of(path);
     if (!ended) {
-      record.exit = kNotRunnable;
+      record.exit = kRepeatNotRunnable;
       repeats.stopped = fmt::format("{} could not be started: {}", name, ended.error().what);
       break;
     }
