@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <random>
 #include <utility>
 
 namespace hwprof::bench {
@@ -36,15 +35,6 @@ std::vector<Case> all_cases() {
 ThreadTeam& one_thread() {
   static ThreadTeam team(1, {});
   return team;
-}
-
-Result<FloatBuffer> random_floats(std::size_t count, float bound) {
-  Result<FloatBuffer> floats = FloatBuffer::zeros(count);
-  if (!floats) return floats;
-  std::minstd_rand random(7);
-  std::uniform_real_distribution<float> uniform(-bound, bound);
-  for (float& value : floats->span()) value = uniform(random);
-  return floats;
 }
 
 std::optional<double> take_peak_resident_kib() {
@@ -88,6 +78,22 @@ void add_peer(Prepared& prepared, const std::string& name, std::function<void()>
 
 void add_absent(Prepared& prepared, const std::string& name, const Error& error) {
   prepared.absent.push_back(name + ": " + error.what);
+}
+
+Result<void> start_with_ours(Prepared& prepared, const std::string& name, const Operation& ours) {
+  add_ours(prepared, name, ours.task().run);
+  const double error = ours.task().check();
+  if (error <= kLargestError) return {};
+  return environment_error(0, fmt::format("ours is wrong by {:.2g}", error));
+}
+
+void add_onednn(Prepared& prepared, const Result<OnednnWork>& work,
+                std::span<const float> expected) {
+  if (work) {
+    add_peer(prepared, "onednn", work->run, work->output, expected);
+  } else {
+    add_absent(prepared, "onednn", work.error());
+  }
 }
 
 void add_torch(Prepared& prepared, Peers& peers, const std::string& spec) {

@@ -1,18 +1,20 @@
 // What a benchmark is: a shape, how much work it is, and everybody who can do it.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/onednn.h"
 #include "bench/rounds.h"
 #include "bench/torch_child.h"
 #include "kernels/blas_library.h"
-#include "kernels/tensor.h"
 #include "kernels/thread_team.h"
 #include "src/base/result.h"
+#include "src/workloads/operations/operation.h"
 
 namespace hwprof::bench {
 
@@ -48,21 +50,45 @@ std::vector<Case> all_cases();
 void add_text_cnn_cases(std::vector<Case>& cases);
 void add_resnet20_cases(std::vector<Case>& cases);
 
+inline constexpr double kLargestError = 1e-4;  // of ours, to double precision
+
 // The caller alone.
 ThreadTeam& one_thread();
 
-// Values in (-bound, bound), the same in every run.
-Result<FloatBuffer> random_floats(std::size_t count, float bound);
+// The operations of a case, and what they share.
+struct Layer {
+  LayerMemory memory{};
+  std::deque<Operation> operations{};
+  std::vector<std::size_t> row_start{};
+
+  // `input`: where it does not read the layer's own.
+  Result<const Operation*> add(const OperationSpec& spec, const BlasLibrary* blas,
+                               std::span<const std::span<const float>> input = {}) {
+    const bool own = input.empty();
+    Result<Operation> made = Operation::create(spec, input, blas, "no BLAS", one_thread(),
+                                               {.memory = own ? &memory : nullptr});
+    if (!made) return error_of(made);
+    return &operations.emplace_back(*std::move(made));
+  }
+
+  [[nodiscard]] const float* floats(std::string_view name) const {
+    return memory.floats.find(name)->second.data();
+  }
+};
 
 // Largest resident set since the last call, in KiB, and starts anew.
 std::optional<double> take_peak_resident_kib();
 
 // Runs ours for the first time, and notes its extra memory.
 void add_ours(Prepared& prepared, std::string name, std::function<void()> call);
+// The same for an operation, held against double precision.
+Result<void> start_with_ours(Prepared& prepared, const std::string& name, const Operation& ours);
 // Adds a peer if its output, after a call, is what ours is.
 void add_peer(Prepared& prepared, const std::string& name, std::function<void()> call,
               const std::function<std::vector<float>()>& output, std::span<const float> expected);
 void add_absent(Prepared& prepared, const std::string& name, const Error& error);
+void add_onednn(Prepared& prepared, const Result<OnednnWork>& work,
+                std::span<const float> expected);
 // `spec`: the work as bench/torch_rows.py reads it.
 void add_torch(Prepared& prepared, Peers& peers, const std::string& spec);
 

@@ -5,6 +5,18 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/registry.h"
+
+namespace hwprof::bench {
+
+Conv2dShape conv2d_shape(const Sizes& sizes) {
+  const auto size = [&](std::string_view name) { return size_of(sizes, name); };
+  return {size("height"), size("width"),  size("c_in"),
+          size("c_out"),  size("kernel"), size("stride")};
+}
+
+}  // namespace hwprof::bench
+
 #if HWPROF_HAVE_ONEDNN
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -19,6 +31,33 @@ using dnnl::memory;
 Desc floats(const memory::dims& dims, Tag tag) { return {dims, memory::data_type::f32, tag}; }
 
 memory::dim dim(std::size_t value) { return static_cast<memory::dim>(value); }
+
+const float* floats_of(const LayerMemory& memory, std::string_view name) {
+  return memory.floats.find(name)->second.data();
+}
+
+// A convolution with its batch normalisation in weights and a bias.
+struct ConvLayer {
+  Conv2dShape shape;
+  bool relu = false;
+  std::vector<float> w = {}, bias = {};  // w: [c_out, kernel, kernel, c_in]
+};
+
+ConvLayer folded(const Sizes& sizes, const LayerMemory& memory) {
+  ConvLayer layer{.shape = conv2d_shape(sizes), .relu = size_of(sizes, "relu") != 0};
+  const BatchnormParameters bn{.gamma = floats_of(memory, "gamma"),
+                               .beta = floats_of(memory, "beta"),
+                               .mean = floats_of(memory, "mean"),
+                               .variance = floats_of(memory, "variance")};
+  const float* w = floats_of(memory, "w");
+  const std::size_t depth = layer.shape.depth();
+  for (std::size_t j = 0; j < layer.shape.c_out; ++j) {
+    const Affine affine = batchnorm_affine(bn, j);
+    for (std::size_t i = 0; i < depth; ++i) layer.w.push_back(w[j * depth + i] * affine.scale);
+    layer.bias.push_back(affine.shift);
+  }
+  return layer;
+}
 
 // A sequence of primitives on one in-order stream, and the memory that they work on.
 class Sequence {
@@ -111,9 +150,9 @@ memory add_conv2d(Sequence& sequence, const ConvLayer& layer, const memory& x, T
   memory result = sum_into != nullptr ? *sum_into : sequence.make(plan.dst_desc());
   sequence.add(dnnl::convolution_forward(plan),
                {{DNNL_ARG_SRC, x},
-                {DNNL_ARG_WEIGHTS, sequence.load(plan.weights_desc(), floats(w_dims, Tag::ohwi),
-                                                 layer.folded_w.data())},
-                {DNNL_ARG_BIAS, sequence.load(bias, bias, layer.folded_bias.data())},
+                {DNNL_ARG_WEIGHTS,
+                 sequence.load(plan.weights_desc(), floats(w_dims, Tag::ohwi), layer.w.data())},
+                {DNNL_ARG_BIAS, sequence.load(bias, bias, layer.bias.data())},
                 {DNNL_ARG_DST, result}});
   return result;
 }
@@ -183,9 +222,10 @@ Result<OnednnWork> onednn_linear(const LinearCall& call) {
   });
 }
 
-Result<OnednnWork> onednn_conv2d(const ConvLayer& layer, const float* x) {
+Result<OnednnWork> onednn_conv2d(const Sizes& sizes, const LayerMemory& memory_of) {
   return built([&] {
     auto sequence = std::make_shared<Sequence>();
+    const ConvLayer layer = folded(sizes, memory_of);
     const Conv2dShape& shape = layer.shape;
     const memory::dims x_dims{1, dim(shape.c_in), dim(shape.height), dim(shape.width)};
     const memory::dims y_dims{1, dim(shape.c_out), dim(shape.out_height()), dim(shape.out_width())};
@@ -198,41 +238,59 @@ Result<OnednnWork> onednn_conv2d(const ConvLayer& layer, const float* x) {
         {pad, pad});
     const dnnl::convolution_forward::primitive_desc plan(free, attributes(false, layer.relu),
                                                          sequence->engine());
-    const memory source = sequence->load(plan.src_desc(), floats(x_dims, Tag::nhwc), x);
+    const memory source =
+        sequence->load(plan.src_desc(), floats(x_dims, Tag::nhwc), floats_of(memory_of, "input"));
     const memory y = add_conv2d(*sequence, layer, source, Tag::any, nullptr);
     return work_of(sequence, y, floats(y_dims, Tag::nhwc));
   });
 }
 
-Result<OnednnWork> onednn_resnet20(const Resnet20& net) {
-  return built([&] {
+Result<OnednnWork> onednn_network(const LayerNet& net, std::span<const float> input,
+                                  const std::deque<LayerMemory>& memory_of) {
+  return built([&]() -> Result<OnednnWork> {
     auto sequence = std::make_shared<Sequence>();
     constexpr Tag kTag = Tag::nhwc;
-    const Desc image = floats({1, 3, 32, 32}, Tag::nhwc);
-    memory h = add_conv2d(*sequence, net.stem, sequence->load(image, image, net.image.data()), kTag,
-                          nullptr);
-    for (const Block& block : net.blocks) {
-      memory shortcut;
-      if (block.shortcut) shortcut = add_conv2d(*sequence, *block.shortcut, h, kTag, nullptr);
-      const memory middle = add_conv2d(*sequence, block.first, h, kTag, nullptr);
-      h = add_conv2d(*sequence, block.second, middle, kTag, block.shortcut ? &shortcut : nullptr);
+    const TensorShape& shape = net.network().input;
+    const Desc image = floats({1, dim(shape[3]), dim(shape[1]), dim(shape[2])}, kTag);
+    const memory first = sequence->load(image, image, input.data());
+    std::vector<memory> outputs;
+    for (std::size_t i = 0; i < net.network().layers.size(); ++i) {
+      const NetworkLayer& layer = net.network().layers[i];
+      const auto read = [&](std::size_t k) {
+        return layer.inputs[k] == kNetworkInput ? first : outputs[layer.inputs[k]];
+      };
+      const memory x = read(0);
+      if (layer.kind->name == "conv2d-bn-relu") {
+        const memory addend =
+            read(layer.inputs.size() - 1);  // is overwritten: nobody else reads it
+        outputs.push_back(add_conv2d(*sequence, folded(layer.sizes, memory_of[i]), x, kTag,
+                                     layer.inputs.size() > 1 ? &addend : nullptr));
+      } else if (layer.kind->name == "average-pool") {
+        const memory::dims dims = x.get_desc().dims();
+        const dnnl::pooling_forward::desc pooling(
+            dnnl::prop_kind::forward_inference, dnnl::algorithm::pooling_avg_exclude_padding,
+            x.get_desc(), floats({1, dims[1], 1, 1}, Tag::any), {1, 1}, {dims[2], dims[3]}, {0, 0},
+            {0, 0});
+        const dnnl::pooling_forward::primitive_desc plan(pooling, sequence->engine());
+        outputs.push_back(sequence->make(plan.dst_desc()));
+        sequence->add(dnnl::pooling_forward(plan),
+                      {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, outputs.back()}});
+      } else if (layer.kind->name == "reshape") {
+        // Channels of one pixel lie side by side in either layout.
+        outputs.emplace_back(floats({1, dim(layer.output.back())}, Tag::nc), sequence->engine(),
+                             x.get_data_handle());
+      } else if (layer.kind->name == "linear") {
+        outputs.push_back(
+            add_linear(*sequence, x.get_desc(), x,
+                       {.shape = {size_of(layer.sizes, "d_c"), size_of(layer.sizes, "l")},
+                        .documents = 1,
+                        .a = floats_of(memory_of[i], "w"),
+                        .c = floats_of(memory_of[i], "bias")}));
+      } else {
+        return environment_error(0, fmt::format("oneDNN: no primitive for {}", layer.kind->name));
+      }
     }
-    const memory::dims features{1, dim(kFeatures), 1, 1};
-    const dnnl::pooling_forward::desc pooling(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::pooling_avg_exclude_padding,
-        h.get_desc(), floats(features, Tag::any), {1, 1}, {8, 8}, {0, 0}, {0, 0});
-    const dnnl::pooling_forward::primitive_desc plan(pooling, sequence->engine());
-    const memory g = sequence->make(plan.dst_desc());
-    sequence->add(dnnl::pooling_forward(plan), {{DNNL_ARG_SRC, h}, {DNNL_ARG_DST, g}});
-    // 64 channels of one pixel lie side by side in either layout.
-    const Desc flat = floats({1, dim(kFeatures)}, Tag::nc);
-    const memory x(flat, sequence->engine(), g.get_data_handle());
-    const memory z = add_linear(*sequence, flat, x,
-                                {.shape = {kFeatures, kClasses},
-                                 .documents = 1,
-                                 .a = net.linear_w.data(),
-                                 .c = net.linear_c.data()});
-    return work_of(sequence, z, z.get_desc());
+    return work_of(sequence, outputs.back(), outputs.back().get_desc());
   });
 }
 
@@ -249,8 +307,11 @@ static tl::unexpected<Error> none() {
 Result<std::string> onednn_version() { return none(); }
 Result<OnednnWork> onednn_conv1d_maxpool(const Conv1dInput&) { return none(); }
 Result<OnednnWork> onednn_linear(const LinearCall&) { return none(); }
-Result<OnednnWork> onednn_conv2d(const ConvLayer&, const float*) { return none(); }
-Result<OnednnWork> onednn_resnet20(const Resnet20&) { return none(); }
+Result<OnednnWork> onednn_conv2d(const Sizes&, const LayerMemory&) { return none(); }
+Result<OnednnWork> onednn_network(const LayerNet&, std::span<const float>,
+                                  const std::deque<LayerMemory>&) {
+  return none();
+}
 
 }  // namespace hwprof::bench
 

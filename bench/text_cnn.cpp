@@ -2,48 +2,15 @@
 // Ours, and our ways to use a BLAS, are the operations of the workload, over the same memory.
 #include <fmt/format.h>
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "bench/case.h"
 #include "bench/onednn.h"
-#include "src/workloads/operations/operation.h"
 
 namespace hwprof::bench {
 namespace {
-
-constexpr double kLargestError = 1e-4;
-
-// The operations of a case, and what they share.
-struct Layer {
-  LayerMemory memory{};
-  std::deque<Operation> operations{};
-  std::vector<std::size_t> row_start{};
-
-  // `input`: where it does not read the layer's own.
-  Result<const Operation*> add(const OperationSpec& spec, const BlasLibrary* blas,
-                               std::span<const std::span<const float>> input = {}) {
-    const bool own = input.empty();
-    Result<Operation> made = Operation::create(spec, input, blas, "no BLAS", one_thread(),
-                                               {.memory = own ? &memory : nullptr});
-    if (!made) return error_of(made);
-    return &operations.emplace_back(*std::move(made));
-  }
-
-  [[nodiscard]] const float* floats(std::string_view name) const {
-    return memory.floats.find(name)->second.data();
-  }
-};
-
-// Ours is held against double precision, the peers against ours.
-Result<void> start_with_ours(Prepared& prepared, const std::string& name, const Operation& ours) {
-  add_ours(prepared, name, ours.task().run);
-  const double error = ours.task().check();
-  if (error <= kLargestError) return {};
-  return environment_error(0, fmt::format("ours is wrong by {:.2g}", error));
-}
 
 void add_peer_of(Prepared& prepared, const std::string& name, std::function<void()> call,
                  const Operation& result, const Operation& ours) {
@@ -51,14 +18,6 @@ void add_peer_of(Prepared& prepared, const std::string& name, std::function<void
       prepared, name, std::move(call),
       [&result] { return std::vector<float>(result.output().begin(), result.output().end()); },
       ours.output());
-}
-
-void add_onednn(Prepared& prepared, const Result<OnednnWork>& work, const Operation& ours) {
-  if (work) {
-    add_peer(prepared, "onednn", work->run, work->output, ours.output());
-  } else {
-    add_absent(prepared, "onednn", work.error());
-  }
 }
 
 struct Conv1dSize {
@@ -130,7 +89,7 @@ Result<Prepared> prepare_conv1d(const Conv1dSize& size, bool with_peers, Peers& 
                                     .w = layer->floats("w"),
                                     .bias = layer->floats("bias"),
                                     .team = &one_thread()}),
-             **ours);
+             (*ours)->output());
   add_torch(
       prepared, peers,
       fmt::format(R"({{"op": "conv1d", "k": {}, "d_e": {}, "d_c": {}, "n": {}, "batch": {}}})",
@@ -166,17 +125,14 @@ Result<Prepared> prepare_linear(const LinearSize& size, Peers& peers) {
           [z = (*peer)->output()] { return std::vector<float>(z.begin(), z.end()); }, *expected);
     }
   }
-  const Result<OnednnWork> onednn = onednn_linear({.shape = {size.inputs, size.outputs},
-                                                   .documents = size.batch,
-                                                   .g = layer->floats("input"),
-                                                   .a = layer->floats("w"),
-                                                   .c = layer->floats("bias"),
-                                                   .team = &one_thread()});
-  if (onednn) {
-    add_peer(prepared, "onednn", onednn->run, onednn->output, *expected);
-  } else {
-    add_absent(prepared, "onednn", onednn.error());
-  }
+  add_onednn(prepared,
+             onednn_linear({.shape = {size.inputs, size.outputs},
+                            .documents = size.batch,
+                            .g = layer->floats("input"),
+                            .a = layer->floats("w"),
+                            .c = layer->floats("bias"),
+                            .team = &one_thread()}),
+             *expected);
   add_torch(prepared, peers,
             fmt::format(R"({{"op": "linear", "inputs": {}, "outputs": {}, "batch": {}}})",
                         size.inputs, size.outputs, size.batch));

@@ -53,7 +53,8 @@ const std::vector<NetForm>& net_forms() {
 
 Result<LayerNet> LayerNet::create(const Network& network, const NetForm& form,
                                   std::span<const float> input, const BlasLibrary* blas,
-                                  const std::string& no_blas_reason, ThreadTeam& team) {
+                                  const std::string& no_blas_reason, ThreadTeam& team,
+                                  std::deque<LayerMemory>* memory) {
   LayerNet net;
   net.form_ = &form;
   net.network_ = form.fused ? fused(network) : network;
@@ -63,7 +64,8 @@ Result<LayerNet> LayerNet::create(const Network& network, const NetForm& form,
       inputs.push_back(i == kNetworkInput ? input : net.layers_[i].output());
     }
     Result<Operation> operation =
-        Operation::create(spec_of(layer, form), inputs, blas, no_blas_reason, team);
+        Operation::create(spec_of(layer, form), inputs, blas, no_blas_reason, team,
+                          {.memory = memory == nullptr ? nullptr : &memory->emplace_back()});
     if (!operation) return error_of(operation);
     if (!operation->task().run) net.reason_ = operation->task().reason;
     net.layers_.push_back(std::move(*operation));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,10 +33,12 @@ const std::vector<NetForm>& net_forms();
 
 class LayerNet {
  public:
-  // `input`: as long as the network's. It and the arguments must outlive the net.
+  // `input`: as long as the network's. It and the arguments must outlive the net. `memory` gets the
+  // weights and the result of each layer by name, for who runs the same network by other means.
   static Result<LayerNet> create(const Network& network, const NetForm& form,
                                  std::span<const float> input, const BlasLibrary* blas,
-                                 const std::string& no_blas_reason, ThreadTeam& team);
+                                 const std::string& no_blas_reason, ThreadTeam& team,
+                                 std::deque<LayerMemory>* memory = nullptr);
 
   [[nodiscard]] const NetForm& form() const { return *form_; }
   [[nodiscard]] const Network& network() const { return network_; }
