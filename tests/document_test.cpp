@@ -337,6 +337,16 @@ TEST(Brief, OfTheLadderItSaysTheFastestRungAndTheOneAsFoundWhereTheBlasIsNotOpti
   EXPECT_THAT(brief(profile), Not(HasSubstr("SkylakeX")));
 }
 
+TEST(Brief, TheReasonOfAVerdictIsSaidOnce) {
+  Profile profile = sample_profile();
+  profile.blas.factor = 1.01;
+  profile.blas.why = "it is held to narrow kernels";
+  const std::string text = flowing(brief(profile));
+  const auto first = text.find(profile.blas.why);
+  EXPECT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find(profile.blas.why, first + 1), std::string::npos);
+}
+
 TEST(Brief, CountersAreThoseOfTheFastestVariants) {
   Profile profile = sample_profile();
   EXPECT_THAT(brief(profile), HasSubstr("conv1d blas-shifted"));

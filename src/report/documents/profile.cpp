@@ -15,6 +15,11 @@
 namespace hwprof::report {
 namespace {
 
+// Where no factor is worth saying, the headline has the reason of the verdict.
+bool reason_in_headline(const ProfileBlas& blas) {
+  return blas.verdict != VerdictKind::kOptimal && blas.factor.value_or(1) <= kWorthSaying;
+}
+
 // Of what the brief form has a line for, not a table.
 std::vector<Field> brief_findings(const Profile& profile) {
   std::vector<Field> fields;
@@ -25,7 +30,9 @@ std::vector<Field> brief_findings(const Profile& profile) {
   }
   const std::string uncounted = no_counters(profile.rows);
   if (!uncounted.empty()) fields.push_back({"Counters", uncounted});
-  fields.push_back(brief_blas(profile.blas));
+  ProfileBlas blas = profile.blas;
+  if (reason_in_headline(blas)) blas.why.clear();
+  fields.push_back(brief_blas(blas));
   return fields;
 }
 
@@ -41,11 +48,9 @@ Headline headline(const Profile& profile) {
   const ProfileBlas& blas = profile.blas;
   if (blas.verdict != VerdictKind::kOptimal) {
     std::string text = "BLAS " + upper(to_text(blas.verdict)) + ":";
-    if (blas.factor.value_or(1) > kWorthSaying) {
-      text += fmt::format(" {} times faster is possible.", significant(*blas.factor, 3));
-    } else {
-      text += " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why);
-    }
+    text += reason_in_headline(blas)
+                ? " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why)
+                : fmt::format(" {} times faster is possible.", significant(*blas.factor, 3));
     if (!blas.fix.empty()) text += " Fix: " + blas.fix;
     return {text, false};
   }
