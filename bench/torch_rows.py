@@ -58,7 +58,7 @@ def conv2d(spec):
 
 
 def resnet20(_spec):
-    """As bench/resnet20.h has it: a shortcut only where the stride is 2."""
+    """As src/workloads/networks/resnet20.cpp has it: a shortcut only where the stride is 2."""
 
     class Block(torch.nn.Module):
         def __init__(self, c_in, c_out, stride):
