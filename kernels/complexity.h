@@ -10,16 +10,9 @@
 #include <cstddef>
 
 #include "kernels/ops/conv2d.h"
+#include "src/model/cost.h"
 
 namespace hwprof {
-
-struct Cost {
-  double flops = 0;
-  double comparisons = 0;
-  double bytes = 0;              // traffic
-  double working_set_bytes = 0;  // distinct bytes: decides which cache can hold them
-  double cost_units = 0;
-};
 
 // `rows` embedded words in, `positions` = sum over documents of (n - k + 1) out.
 Cost conv1d_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,

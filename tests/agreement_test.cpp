@@ -18,7 +18,7 @@ Row row(std::string op, std::string variant, double cost_units, double roofline_
   row.optimised = row.variant != "reference";
   row.model.cost_units = cost_units;
   row.roofline_ns = roofline_ns;
-  row.bound = "compute";
+  row.bound = report::Bound::kCompute;
   row.shape = {{"k", 2}};
   report::TimeNs time;
   time.median = time_ns;

@@ -39,8 +39,8 @@ Region row(std::vector<std::string> path, double total_ns, double self_ns, std::
   region.memory = {.self_bytes = static_cast<std::uint64_t>(self_ns) * 1024,
                    .total_bytes = static_cast<std::uint64_t>(total_ns) * 1024,
                    .peak_bytes = static_cast<std::uint64_t>(self_ns) * 2048};
-  region.counts = {{"page-faults", "1", total_ns / 10, self_ns / 10, "ok", ""},
-                   {"cycles", "1", {}, {}, "unsupported", "there is no PMU"}};
+  region.counts = {{"page-faults", "1", total_ns / 10, self_ns / 10, CountStatus::kOk, ""},
+                   {"cycles", "1", {}, {}, CountStatus::kUnsupported, "there is no PMU"}};
   return region;
 }
 

@@ -85,19 +85,19 @@ inline Row sample_row(const SampleRow& sample) {
   row.bandwidth_level = "L2";
   if (row.op == "conv1d") {
     row.shape = {{"k", 2}, {"d_e", 300}, {"d_c", 128}, {"n", 124}, {"batch", 64}};
-    row.model = {1212751872, 0, 13824512, 606375936};
+    row.model = {1212751872, 0, 13824512, 13824512, 606375936};
     row.roofline_ns = 4.711e6;
   } else if (row.op == "maxpool") {
     row.shape = {{"d_c", 128}, {"n", 123}, {"batch", 64}};
-    row.model = {0, 1007616, 4063232, 1007617};
+    row.model = {0, 1007616, 4063232, 4063232, 1007617};
     row.roofline_ns = 0.13814e6;
   } else {
     row.shape = {{"l", 103}, {"d_c", 128}, {"batch", 64}};
-    row.model = {1687755, 0, 112284, 843776};
+    row.model = {1687755, 0, 112284, 112284, 843776};
     row.roofline_ns = 0.006415e6;
   }
   row.intensity = row.model.flops / row.model.bytes;
-  row.bound = row.op == "maxpool" ? "memory" : "compute";
+  row.bound = row.op == "maxpool" ? Bound::kMemory : Bound::kCompute;
   row.optimised = row.variant != "reference";
   if (sample.median_ns == 0) {
     row.reason = "the library has no sgemv_";
@@ -199,7 +199,7 @@ inline Profile sample_profile() {
   profile.simd_target = "AVX3_ZEN4";
   profile.workload.documents = "my docs.txt, LibMultiLabel format";
   profile.workload.embedding = "300 numbers a word drawn from its hash (no --embed)";
-  profile.workload.padding = "own";
+  profile.workload.padding = Padding::kOwn;
   profile.workload.shape = {
       {"k", "2"}, {"d_e", "300"}, {"d_c", "128"}, {"l", "103"}, {"batch", "64"}};
   profile.workload.documents_used = 64;

@@ -110,39 +110,32 @@ std::vector<EventCount> evaluate(const Selection& selection, const RegionSum& no
   return evaluate_tally(selection, tally);
 }
 
-std::optional<Corrected> both(const EventCount& raw, const EventCount& corrected) {
-  if (!raw.total || !corrected.total) return std::nullopt;
-  return Corrected{*raw.total, *corrected.total};
-}
-
 std::string why_uncounted(const RegionSum& node, const RegionTotals& totals) {
   if (node.calls == 0) return "no call has ended yet";
   if (!totals.no_counters_because.empty()) return totals.no_counters_because;
   return "the counters could not be read, or other programs shared them";
 }
 
-std::vector<RegionEventRow> event_rows_of(const Selection& selection, const RegionSum& node,
-                                          std::size_t index, const Correction& correction,
-                                          const RegionTotals& totals) {
+// The counts of a row; as corrected, and raw where they can be.
+void add_counts(const Selection& selection, const RegionSum& node, std::size_t index,
+                const Correction& correction, const RegionTotals& totals, RegionRow& to) {
   const auto raw_total = evaluate(selection, node, node.totals);
   const auto total = evaluate(selection, node, correction.totals(index));
   const auto raw_self = evaluate(selection, node, node.selves);
   const auto self = evaluate(selection, node, correction.selves(index));
-  std::vector<RegionEventRow> rows;
   for (std::size_t i = 0; i < total.size(); ++i) {
-    RegionEventRow row{both(raw_total[i], total[i]), both(raw_self[i], self[i]), total[i].status,
-                       total[i].coverage, ""};
-    if (!row.total) row.reason = total[i].reason;
+    model::RegionCount& count = to.counts.emplace_back();
+    count = {total[i].shown_as, total[i].unit, total[i].total, self[i].total, total[i].status, ""};
+    to.raw.push_back({raw_total[i].total, raw_self[i].total, total[i].coverage});
+    if (!count.total) count.reason = total[i].reason;
     const bool countable = !selection.events[i].terms.empty();
-    if (countable && node.counted_calls == 0) row.reason = why_uncounted(node, totals);
-    if (countable && row.total && node.counted_calls < node.calls)
-      row.reason = fmt::format("counted in {} of {} calls", node.counted_calls, node.calls);
-    rows.push_back(std::move(row));
+    if (countable && node.counted_calls == 0) count.reason = why_uncounted(node, totals);
+    if (countable && count.total && node.counted_calls < node.calls)
+      count.reason = fmt::format("counted in {} of {} calls", node.counted_calls, node.calls);
   }
-  return rows;
 }
 
-std::vector<RegionEventRow> cost_rows(const RegionSetup& setup) {
+std::vector<RawRegionCount> cost_rows(const RegionSetup& setup) {
   RegionSum one;
   one.counted_calls = one.enabled_ns = one.running_ns = 1000;  // costs to a thousandth of an event
   const auto milli = [](const std::vector<double>& values) {
@@ -153,11 +146,9 @@ std::vector<RegionEventRow> cost_rows(const RegionSetup& setup) {
   };
   const auto inside = evaluate(setup.selection, one, milli(setup.cost.inside));
   const auto outside = evaluate(setup.selection, one, milli(setup.cost.outside));
-  std::vector<RegionEventRow> rows(inside.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (inside[i].value) rows[i].total = Corrected{*inside[i].value, *inside[i].value};
-    if (outside[i].value) rows[i].self = Corrected{*outside[i].value, *outside[i].value};
-  }
+  std::vector<RawRegionCount> rows(inside.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = {inside[i].value, outside[i].value, std::nullopt};
   return rows;
 }
 
@@ -234,19 +225,23 @@ RegionReport make_region_report(const RegionSetup& setup, RegionTotals totals) {
     row.open = node.open;
     row.unfinished = node.unfinished;
     row.counted_calls = node.counted_calls;
-    row.total_ns = {static_cast<double>(node.total_ns),
-                    static_cast<double>(correction.total_ns(index))};
-    row.self_ns = {static_cast<double>(node.self_ns),
-                   static_cast<double>(correction.self_ns(index))};
+    row.raw_total_ns = static_cast<double>(node.total_ns);
+    row.raw_self_ns = static_cast<double>(node.self_ns);
+    if (node.calls != 0) {
+      row.total_ns = static_cast<double>(correction.total_ns(index));
+      row.self_ns = static_cast<double>(correction.self_ns(index));
+    }
     row.flops = flops[index];
     row.bytes = bytes[index];
     if (totals.memory_watched)
-      row.memory = {node.allocated_total, node.allocated_self, node.memory_peak};
-    if (node.open == 0 && row.total_ns.corrected > 0) {
-      if (row.flops > 0) row.gflops = row.flops / row.total_ns.corrected;
-      if (row.bytes > 0) row.gbytes_per_s = row.bytes / row.total_ns.corrected;
+      row.memory = {.self_bytes = node.allocated_self,
+                    .total_bytes = node.allocated_total,
+                    .peak_bytes = node.memory_peak};
+    if (node.open == 0 && row.total_ns.value_or(0) > 0) {
+      if (row.flops > 0) row.gflops = row.flops / *row.total_ns;
+      if (row.bytes > 0) row.gbytes_per_s = row.bytes / *row.total_ns;
     }
-    row.events = event_rows_of(setup.selection, node, index, correction, totals);
+    add_counts(setup.selection, node, index, correction, totals, row);
     report.rows.push_back(std::move(row));
     visit_children(index, depth + 1);
   }

@@ -8,36 +8,22 @@
 
 #include "counters/perf/reading.h"
 #include "counters/regions/region_runtime.h"
+#include "src/model/regions_record.h"
 
 namespace hwprof {
 
-struct Corrected {
-  double raw = 0;
-  double corrected = 0;  // without what entering and leaving cost
-};
-
-struct RegionEventRow {
-  std::optional<Corrected> total, self;  // absent: `reason`
-  CountStatus status = CountStatus::kUnsupported;
+// One event, before what entering and leaving cost is taken away.
+struct RawRegionCount {
+  std::optional<double> total, self;
   std::optional<double> coverage;
-  std::string reason;
 };
 
-struct RegionMemory {
-  std::uint64_t total = 0, self = 0;  // bytes allocated by the thread inside
-  std::uint64_t peak = 0;             // above what was live at its entry; the highest of its calls
-};
-
-struct RegionRow {
-  std::string name, type, shape;  // the last two as described, or empty
-  std::size_t depth = 0;          // 0: in no other region
-  std::vector<std::string> path;
-  std::uint64_t threads = 0, calls = 0, nested = 0, open = 0, unfinished = 0, counted_calls = 0;
-  Corrected total_ns, self_ns;
-  double flops = 0, bytes = 0;                 // declared, with nested regions
-  std::optional<double> gflops, gbytes_per_s;  // of one thread, on average
-  std::optional<RegionMemory> memory;          // absent: RegionReport::memory_reason
-  std::vector<RegionEventRow> events;
+// A region with what only its program says of it.
+struct RegionRow : model::Region {
+  std::uint64_t nested = 0, open = 0, unfinished = 0, counted_calls = 0;
+  double raw_total_ns = 0, raw_self_ns = 0;
+  std::optional<double> gbytes_per_s;  // of one thread, on average
+  std::vector<RawRegionCount> raw;     // of each of `counts`
 };
 
 struct RegionReport {
@@ -46,7 +32,7 @@ struct RegionReport {
   std::vector<RegionRow> rows;  // depth first
   RegionTotals totals;          // without the sums
   RegionCost cost;
-  std::vector<RegionEventRow> event_costs;  // total: inside, self: outside an empty region
+  std::vector<RawRegionCount> event_costs;  // total: inside, self: outside an empty region
   std::string memory_reason;                // why no row has its memory
   std::vector<std::string> notes;           // what a reader has to know
 };

@@ -71,7 +71,7 @@ std::string calls_of(const RegionRow& row) {
 
 std::string time_table(const RegionReport& report) {
   double sum_ns = 0;
-  for (const RegionRow& row : report.rows) sum_ns += row.self_ns.corrected;
+  for (const RegionRow& row : report.rows) sum_ns += row.self_ns.value_or(0);
   const auto any = [&](auto has) {
     return std::any_of(report.rows.begin(), report.rows.end(), has);
   };
@@ -85,14 +85,13 @@ std::string time_table(const RegionReport& report) {
     return value ? fmt::format("{:.2f}", *value) : "";
   };
   for (const RegionRow& row : report.rows) {
-    std::vector<std::string> line{indented(row),
-                                  calls_of(row),
-                                  fmt::format("{}", row.threads),
-                                  row.calls == 0 ? "-" : format_time(row.total_ns.corrected),
-                                  row.calls == 0 ? "-" : format_time(row.self_ns.corrected),
-                                  sum_ns > 0 && row.calls != 0
-                                      ? fmt::format("{:.1f}", 100 * row.self_ns.corrected / sum_ns)
-                                      : "-"};
+    std::vector<std::string> line{
+        indented(row),
+        calls_of(row),
+        fmt::format("{}", row.threads),
+        row.total_ns ? format_time(*row.total_ns) : "-",
+        row.self_ns ? format_time(*row.self_ns) : "-",
+        sum_ns > 0 && row.self_ns ? fmt::format("{:.1f}", 100 * *row.self_ns / sum_ns) : "-"};
     if (flops) line.push_back(rate(row.gflops));
     if (bytes) line.push_back(rate(row.gbytes_per_s));
     table.add(std::move(line));
@@ -101,11 +100,9 @@ std::string time_table(const RegionReport& report) {
 }
 
 // "~": extrapolated, "*": not all calls.
-std::string cell(const RegionRow& row, const RegionEventRow& event,
-                 const std::optional<Corrected>& value) {
+std::string cell(const RegionRow& row, CountStatus status, std::optional<double> value) {
   if (!value) return "-";
-  return fmt::format("{:.0f}{}{}", value->corrected,
-                     event.status == CountStatus::kScaled ? "~" : "",
+  return fmt::format("{:.0f}{}{}", *value, status == CountStatus::kScaled ? "~" : "",
                      row.counted_calls < row.calls ? "*" : "");
 }
 
@@ -125,8 +122,8 @@ std::string event_table(const RegionReport& report) {
   for (const RegionRow& row : report.rows) {
     std::vector<std::string> line{indented(row)};
     for (const std::size_t i : shown) {
-      line.push_back(cell(row, row.events[i], row.events[i].total));
-      line.push_back(cell(row, row.events[i], row.events[i].self));
+      line.push_back(cell(row, row.counts[i].status, row.counts[i].total));
+      line.push_back(cell(row, row.counts[i].status, row.counts[i].self));
     }
     table.add(std::move(line));
   }
@@ -137,10 +134,10 @@ std::string cost_line(const RegionReport& report) {
   std::string line = fmt::format("Subtracted for each entry: {:.1f} ns inside, {:.1f} ns outside",
                                  report.cost.inside_ns, report.cost.outside_ns);
   for (std::size_t i = 0; i < report.events.size(); ++i) {
-    const RegionEventRow& cost = report.event_costs[i];
-    if (cost.total && cost.self && cost.total->raw + cost.self->raw > 0)
-      line += fmt::format("; {:.1f} and {:.1f} {}", cost.total->raw, cost.self->raw,
-                          report.events[i].shown_as);
+    const RawRegionCount& cost = report.event_costs[i];
+    if (cost.total && cost.self && *cost.total + *cost.self > 0)
+      line +=
+          fmt::format("; {:.1f} and {:.1f} {}", *cost.total, *cost.self, report.events[i].shown_as);
   }
   return line + ".\n";
 }
@@ -156,10 +153,10 @@ std::vector<std::string> all_notes(const RegionReport& report) {
   bool scaled = false, partial = false;
   for (const RegionRow& row : report.rows) {
     partial = partial || (row.counted_calls != 0 && row.counted_calls < row.calls);
-    for (std::size_t i = 0; i < row.events.size(); ++i) {
-      scaled = scaled || row.events[i].status == CountStatus::kScaled;
-      if (!row.events[i].total && report.events[i].status == CountStatus::kOk)
-        note("-: " + row.events[i].reason);
+    for (std::size_t i = 0; i < row.counts.size(); ++i) {
+      scaled = scaled || row.counts[i].status == CountStatus::kScaled;
+      if (!row.counts[i].total && report.events[i].status == CountStatus::kOk)
+        note("-: " + row.counts[i].reason);
     }
   }
   if (scaled) note("~: extrapolated, since other events had the counters part of the time");
@@ -167,10 +164,9 @@ std::vector<std::string> all_notes(const RegionReport& report) {
   return notes;
 }
 
-std::string pair_of(const std::optional<Corrected>& value) {
-  if (!value) return "null";
-  return fmt::format("{{\"raw\": {}, \"corrected\": {}}}", number(value->raw),
-                     number(value->corrected));
+std::string pair_of(std::optional<double> raw, std::optional<double> corrected) {
+  if (!raw || !corrected) return "null";
+  return fmt::format("{{\"raw\": {}, \"corrected\": {}}}", number(raw), number(corrected));
 }
 
 template <class Items, class ToJson>
@@ -191,33 +187,31 @@ std::string threads_json(const RegionTotals& totals) {
       text_or_null(totals.no_counters_because));
 }
 
-std::string memory_json(const std::optional<RegionMemory>& memory) {
+std::string memory_json(const std::optional<model::RegionMemory>& memory) {
   if (!memory) return "null";
-  return fmt::format("{{\"total\": {}, \"self\": {}, \"peak\": {}}}", memory->total, memory->self,
-                     memory->peak);
+  return fmt::format("{{\"total\": {}, \"self\": {}, \"peak\": {}}}", memory->total_bytes,
+                     memory->self_bytes, memory->peak_bytes);
 }
 
-std::string event_json(const EventCount& event, const RegionEventRow& cost) {
-  const auto value = [](const std::optional<Corrected>& both) {
-    return number(both ? std::optional(both->raw) : std::nullopt);
-  };
+std::string event_json(const EventCount& event, const RawRegionCount& cost) {
   return fmt::format(
       "    {{\"name\": {}, \"shown_as\": {}, \"unit\": {}, \"status\": {}, \"event\": {}, "
       "\"source\": {}, \"reason\": {}, \"cost_inside\": {}, \"cost_outside\": {}}}",
       quoted(event.name), quoted(event.shown_as), quoted(event.unit),
       quoted(to_string(event.status)), text_or_null(event.event), text_or_null(event.source),
-      text_or_null(event.reason), value(cost.total), value(cost.self));
+      text_or_null(event.reason), number(cost.total), number(cost.self));
 }
 
 std::string row_json(const RegionRow& row, const std::vector<EventCount>& events) {
   std::string counts;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const RegionEventRow& event = row.events[i];
+    const model::RegionCount& count = row.counts[i];
+    const RawRegionCount& raw = row.raw[i];
     if (i != 0) counts += ", ";
     counts += fmt::format(
         "{}: {{\"total\": {}, \"self\": {}, \"status\": {}, \"coverage\": {}, \"reason\": {}}}",
-        quoted(events[i].name), pair_of(event.total), pair_of(event.self),
-        quoted(to_string(event.status)), number(event.coverage), text_or_null(event.reason));
+        quoted(events[i].name), pair_of(raw.total, count.total), pair_of(raw.self, count.self),
+        quoted(to_string(count.status)), number(raw.coverage), text_or_null(count.reason));
   }
   return fmt::format(
       "    {{\"path\": [{}], \"depth\": {}, \"threads\": {}, \"calls\": {}, \"nested_calls\": {}, "
@@ -227,8 +221,9 @@ std::string row_json(const RegionRow& row, const std::vector<EventCount>& events
       "\"gbytes_per_s\": {},\n     \"events\": {{{}}}}}",
       list(row.path, quoted), row.depth, row.threads, row.calls, row.nested, row.open,
       row.unfinished, row.counted_calls, text_or_null(row.type), text_or_null(row.shape),
-      memory_json(row.memory), pair_of(row.total_ns), pair_of(row.self_ns), number(row.flops),
-      number(row.bytes), number(row.gflops), number(row.gbytes_per_s), counts);
+      memory_json(row.memory), pair_of(row.raw_total_ns, row.total_ns.value_or(0)),
+      pair_of(row.raw_self_ns, row.self_ns.value_or(0)), number(row.flops), number(row.bytes),
+      number(row.gflops), number(row.gbytes_per_s), counts);
 }
 
 }  // namespace

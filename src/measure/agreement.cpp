@@ -59,7 +59,7 @@ std::string likely_cause(const Row& row, std::optional<double> blas_factor) {
     return "a product with one document at a time reads all weights for each and has the fixed "
            "cost of a call";
   }
-  if (row.bound == "memory") {
+  if (row.bound == report::Bound::kMemory) {
     return fmt::format("it moves more bytes than the model, or from beyond {}",
                        row.bandwidth_level);
   }

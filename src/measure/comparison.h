@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/measure/statistics.h"
+#include "src/model/comparison_record.h"
 
 namespace hwprof {
 
@@ -17,14 +18,6 @@ struct TimeSample {
   std::optional<double> median_ns;  // absent: it was not measured
   std::vector<double> ns;           // raw; empty: the file does not hold them
   std::vector<double> peak_gflops;  // beside each of `ns`; empty: not measured
-};
-
-enum class Change {
-  kSame,  // no difference beyond the threshold was shown
-  kFaster,
-  kSlower,
-  kClock,  // differs, but not in units of the FMA peak beside it
-  kNotComparable,
 };
 
 struct RatioEstimate {

@@ -61,7 +61,7 @@ void add_count(report::RegionCount& to, const report::RegionCount& part, bool in
   add_known(to.self, part.self);
   if (!inside) add_known(to.total, part.total);
   if (to.reason.empty()) to.reason = part.reason;
-  if (part.status != "ok") to.status = part.status;
+  if (part.status != CountStatus::kOk) to.status = part.status;
 }
 
 report::RegionCount not_counted(const report::RegionCount& event) {
@@ -69,7 +69,7 @@ report::RegionCount not_counted(const report::RegionCount& event) {
           .unit = event.unit,
           .total = std::nullopt,
           .self = std::nullopt,
-          .status = "not-counted",
+          .status = CountStatus::kNotCounted,
           .reason = "not all processes counted it"};
 }
 

@@ -21,9 +21,7 @@ const Record& record<ComparedRow>() {
       field<&ComparedRow::group>("group", "", "`conv1d  k=2 d_e=300, 1 thread`").column("group"),
       field<&ComparedRow::name>("name", "", "`simd`; group and name together identify it")
           .column("name"),
-      field<&ComparedRow::verdict>("verdict", "",
-                                   "`same`, `faster`, `slower`, `clock`, `not-comparable`")
-          .column("verdict"),
+      field<&ComparedRow::verdict>("verdict", "", "on the difference").column("verdict"),
       field<&ComparedRow::reason>("reason", "", "why it is not comparable")
           .null_if_empty()
           .column("reason")

@@ -17,6 +17,19 @@ struct ComparedFile {
   std::vector<std::string> command;
 };
 
+enum class Change { kSame, kFaster, kSlower, kClock, kNotComparable };
+
+template <>
+struct EnumNames<Change> {
+  static constexpr EnumName<Change> kAll[] = {
+      {Change::kSame, "same", "no difference beyond the threshold was shown"},
+      {Change::kFaster, "faster", ""},
+      {Change::kSlower, "slower", ""},
+      {Change::kClock, "clock", "differs, but not in units of the FMA peak beside it"},
+      {Change::kNotComparable, "not-comparable", "`reason`"},
+  };
+};
+
 // A time of one row in both files.
 struct ComparedRow {
   std::string group, name;                // "conv1d  k=2 d_e=300, 1 thread", "simd"
@@ -27,8 +40,8 @@ struct ComparedRow {
   std::optional<double> p, p_holm;  // rank test; corrected for all rows of the comparison
   // The same ratio in units of the FMA peak beside each slice.
   std::optional<double> peak_ratio, peak_ratio_low, peak_ratio_high;
-  std::string verdict;  // "same", "faster", "slower", "clock", "not-comparable"
-  std::string reason;   // why not comparable
+  Change verdict = Change::kNotComparable;
+  std::string reason;  // why not comparable
 };
 
 struct FileComparison {
@@ -60,3 +73,7 @@ const Record& record<Comparison>();
 namespace hwprof::report {
 using model::ComparedFile, model::ComparedRow, model::FileComparison, model::Comparison;
 }  // namespace hwprof::report
+
+namespace hwprof {
+using model::Change;
+}  // namespace hwprof

@@ -41,7 +41,7 @@
 // gives name_of(bound) and enum_of<Bound>("memory"). After a change of keys:
 //   HWPROF_GOLDEN_WRITE=1 build/tests/src_tests --gtest_filter="Golden*:JsonDocs*"
 //
-// Nothing here knows JSON, CSV or Markdown: src/report/data does.
+// Nothing here knows JSON, CSV or Markdown: src/report/data writes them, from_json.h reads JSON.
 #pragma once
 
 #include <cstddef>
@@ -83,6 +83,7 @@ constexpr std::optional<E> enum_of(std::string_view text) {
 struct Record;
 template <class T>
 const Record& record();  // specialised beside the struct
+using RecordOf = const Record& (*)();
 
 using Scalar =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view>;
@@ -96,14 +97,16 @@ struct Type {
   Kind kind = kScalar;
   std::string_view word = {};  // of a scalar, for readers: "number"
   const Type* item = nullptr;  // of an optional, list or map
-  const Record& (*record)() = nullptr;
+  RecordOf record = nullptr;
   Scalar (*get)(const void* value) = nullptr;
-  bool (*set)(void* value, const Scalar& to) = nullptr;  // false: of another kind
+  // False: of another kind, or too large. None of text that belongs to somebody else.
+  bool (*set)(void* value, const Scalar& to) = nullptr;
   // Of an optional (0 or 1), list or map.
   std::size_t (*size)(const void* value) = nullptr;
   const void* (*at)(const void* value, std::size_t i) = nullptr;
   std::string_view (*key)(const void* value, std::size_t i) = nullptr;
-  void* (*append)(void* value, std::string_view key) = nullptr;
+  // The same to be filled: made where there is none. Nullptr: there can be none.
+  void* (*make)(void* value, std::size_t i, std::string_view key) = nullptr;
   // Of an enum.
   std::size_t words = 0;
   Word (*word_at)(std::size_t i) = nullptr;
@@ -122,6 +125,7 @@ struct Field {
     kUnitInColumn = 128,    // of an event: its column names the unit
     kOfForwardPass = 256,   // of a row: only where rows make up a pass
     kOfDocuments = 512,     // of a row: only where it works on documents
+    kFoundByCode = 1024,    // by a function on its way: not to be filled
   };
   std::string_view key;  // "sgemm.gflops": `gflops` in an object `sgemm`; empty: only a CSV column
   std::string_view unit, doc;
@@ -134,7 +138,8 @@ struct Field {
   // Column; "*": of a record, those of its own fields; '#' stands for "low" and "high".
   std::string_view in_csv = {};
   unsigned flags = 0;
-  unsigned without = 0;  // of a spliced record: fields with one of these flags are not there
+  unsigned without = 0;      // of a spliced record: fields with one of these flags are not there
+  RecordOf items = nullptr;  // of records inside, instead of the one of their type
 
   [[nodiscard]] constexpr bool is(Flag flag) const { return (flags & flag) != 0; }
   [[nodiscard]] constexpr Field with(unsigned flag) const {
@@ -151,6 +156,11 @@ struct Field {
     return field;
   }
   [[nodiscard]] constexpr Field columns_inside() const { return column("*"); }
+  [[nodiscard]] constexpr Field described_by(RecordOf description) const {
+    Field field = *this;
+    field.items = description;
+    return field;
+  }
   template <auto Test>  // bool(const T&)
   [[nodiscard]] constexpr Field only_if() const;
 };
@@ -228,6 +238,8 @@ bool set_scalar(void* value, const Scalar& to) {
           constexpr bool kFits = std::is_same_v<T, bool> == std::is_same_v<From, bool> &&
                                  (std::is_floating_point_v<T> || !std::is_floating_point_v<From>);
           if constexpr (std::is_arithmetic_v<From> && kFits) {
+            if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+              if (!std::in_range<T>(number)) return false;
             as<T>(value) = static_cast<T>(number);
             return true;
           } else {
@@ -244,7 +256,8 @@ bool set_scalar(void* value, const Scalar& to) {
 
 template <class T>
 constexpr Type scalar_type() {
-  Type type{.kind = Type::kScalar, .get = get_scalar<T>, .set = set_scalar<T>};
+  Type type{.kind = Type::kScalar, .get = get_scalar<T>};
+  if constexpr (!std::is_same_v<T, std::string_view>) type.set = set_scalar<T>;
   if constexpr (std::is_enum_v<T>) {
     type.word = "text";
     type.words = std::size(EnumNames<T>::kAll);
@@ -258,6 +271,14 @@ constexpr Type scalar_type() {
   return type;
 }
 
+// The i-th item of a list, which grows until it has one.
+template <class List>
+auto& grown(void* list, std::size_t i) {
+  auto& items = as<List>(list);
+  while (items.size() <= i) items.emplace_back();
+  return items[i];
+}
+
 template <class T>
 constexpr Type make_type() {
   if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> ||
@@ -268,16 +289,19 @@ constexpr Type make_type() {
             .item = &kType<typename T::value_type>,
             .size = [](const void* v) -> std::size_t { return as<T>(v).has_value() ? 1 : 0; },
             .at = [](const void* v, std::size_t) -> const void* { return &*as<T>(v); },
-            .append = [](void* v, std::string_view) -> void* { return &as<T>(v).emplace(); }};
+            .make = [](void* v, std::size_t, std::string_view) -> void* {
+              return as<T>(v) ? &*as<T>(v) : &as<T>(v).emplace();
+            }};
   } else if constexpr (kIsPairs<T>) {
     return {.kind = Type::kMap,
             .item = &kType<typename T::value_type::second_type>,
             .size = [](const void* v) { return as<T>(v).size(); },
             .at = [](const void* v, std::size_t i) -> const void* { return &as<T>(v)[i].second; },
             .key = [](const void* v, std::size_t i) { return std::string_view(as<T>(v)[i].first); },
-            .append = [](void* v, std::string_view key) -> void* {
-              as<T>(v).emplace_back(key, typename T::value_type::second_type{});
-              return &as<T>(v).back().second;
+            .make = [](void* v, std::size_t i, std::string_view key) -> void* {
+              auto& item = grown<T>(v, i);
+              item.first = key;
+              return &item.second;
             }};
   } else if constexpr (requires { typename T::mapped_type; }) {
     return {.kind = Type::kMap,
@@ -291,15 +315,16 @@ constexpr Type make_type() {
                   return std::string_view(
                       std::next(as<T>(v).begin(), static_cast<std::ptrdiff_t>(i))->first);
                 },
-            .append = [](void* v, std::string_view key) -> void* {
+            .make = [](void* v, std::size_t, std::string_view key) -> void* {
               return &as<T>(v)[std::string(key)];
             }};
   } else if constexpr (requires(T t) { t.emplace_back(); }) {
-    return {.kind = Type::kList,
-            .item = &kType<typename T::value_type>,
-            .size = [](const void* v) { return as<T>(v).size(); },
-            .at = [](const void* v, std::size_t i) -> const void* { return &as<T>(v)[i]; },
-            .append = [](void* v, std::string_view) -> void* { return &as<T>(v).emplace_back(); }};
+    return {
+        .kind = Type::kList,
+        .item = &kType<typename T::value_type>,
+        .size = [](const void* v) { return as<T>(v).size(); },
+        .at = [](const void* v, std::size_t i) -> const void* { return &as<T>(v)[i]; },
+        .make = [](void* v, std::size_t i, std::string_view) -> void* { return &grown<T>(v, i); }};
   } else {
     return {.kind = Type::kRecord, .record = record<T>};
   }
@@ -322,6 +347,9 @@ const void* member_at(const void* record) {
     return member_at<Rest...>(&value);
   }
 }
+// Of a record that is no constant, a member that no function found: it may be filled.
+inline void* writable(const void* member) { return const_cast<void*>(member); }
+
 template <auto First, auto... Rest>
 struct LastOf : LastOf<Rest...> {};
 template <auto Last>
@@ -336,7 +364,8 @@ constexpr Field field(std::string_view key, std::string_view unit, std::string_v
           .unit = unit,
           .doc = doc,
           .type = &kType<typename LastOf<Path...>::Value>,
-          .at = member_at<Path...>};
+          .at = member_at<Path...>,
+          .flags = (std::is_member_pointer_v<decltype(Path)> && ...) ? 0U : Field::kFoundByCode};
 }
 
 // What a function makes of the record. Sparingly: better a member, filled when it is measured.
@@ -365,7 +394,12 @@ inline constexpr Type kInterval = {
     .item = &kType<ValueOf<Low>>,
     .size = [](const void*) -> std::size_t { return 2; },
     .at = [](const void* record,
-             std::size_t i) { return i == 0 ? member_at<Low>(record) : member_at<High>(record); }};
+             std::size_t i) { return i == 0 ? member_at<Low>(record) : member_at<High>(record); },
+    .make = [](void* record, std::size_t i, std::string_view) -> void* {
+      return i == 0   ? writable(member_at<Low>(record))
+             : i == 1 ? writable(member_at<High>(record))
+                      : nullptr;
+    }};
 template <auto Low, auto High>
 constexpr Field interval(std::string_view key, std::string_view unit, std::string_view doc) {
   return {.key = key,
@@ -377,12 +411,16 @@ constexpr Field interval(std::string_view key, std::string_view unit, std::strin
 
 // One member of each item of a list, as a list of its own.
 template <auto List, auto Member>
-inline constexpr Type kColumn = {.kind = Type::kList,
-                                 .item = &kType<ValueOf<Member>>,
-                                 .size = kType<ValueOf<List>>.size,
-                                 .at = [](const void* list, std::size_t i) {
-                                   return member_at<Member>(&as<ValueOf<List>>(list)[i]);
-                                 }};
+inline constexpr Type kColumn = {
+    .kind = Type::kList,
+    .item = &kType<ValueOf<Member>>,
+    .size = kType<ValueOf<List>>.size,
+    .at = [](const void* list,
+             std::size_t i) { return member_at<Member>(&as<ValueOf<List>>(list)[i]); },
+    .make =
+        [](void* list, std::size_t i, std::string_view) {
+          return writable(member_at<Member>(&grown<ValueOf<List>>(list, i)));
+        }};
 template <auto List, auto Member>
 constexpr Field each(std::string_view key, std::string_view unit, std::string_view doc) {
   return {
@@ -400,8 +438,8 @@ constexpr Type named_type() {
   if constexpr (sizeof...(Member) == 0) {
     type.item = &kType<typename Items::value_type>;
     type.at = kType<Items>.at;
-    type.append = [](void* list, std::string_view key) -> void* {
-      auto& item = as<Items>(list).emplace_back();
+    type.make = [](void* list, std::size_t i, std::string_view key) -> void* {
+      auto& item = grown<Items>(list, i);
       item.*Name = key;
       return &item;
     };

@@ -112,7 +112,8 @@ const Record& record<Workload>() {
           .only_if<has_documents>(),
       field<&Workload::shape>("shape", "", "sizes: numbers, but for several filter sizes (`2+4+8`)")
           .with(Field::kNumbersInText),
-      field<&Workload::padding>("padding", "", "`own` or `batch`").only_if<has_documents>(),
+      field<&Workload::padding>("padding", "", "of documents of different length")
+          .only_if<has_documents>(),
       field<&Workload::padding_factor>("padding_factor", "",
                                        "convolution positions executed over those of own length")
           .only_if<has_documents>(),

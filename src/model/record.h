@@ -71,11 +71,22 @@ struct ForwardPass : PassVariants {
   double time_ns = 0;  // sum of the layers' medians
 };
 
+enum class Padding { kOwn, kBatch };
+
+template <>
+struct EnumNames<Padding> {
+  static constexpr EnumName<Padding> kAll[] = {
+      {Padding::kOwn, "own", "each document at its own length"},
+      {Padding::kBatch, "batch",
+       "all as long as the longest of the batch, as PyTorch programs have it"},
+  };
+};
+
 struct Workload {
   std::string name = "textcnn";
-  std::string documents;                                   // where they come from, in words
-  std::string embedding;                                   // the same for the vectors
-  std::string padding;                                     // "own", "batch"
+  std::string documents;  // where they come from, in words
+  std::string embedding;  // the same for the vectors
+  Padding padding = Padding::kOwn;
   std::vector<std::pair<std::string, std::string>> shape;  // "k" -> "2+4+8"
   std::uint64_t layers = 0;                                // of a network, which has no documents
   std::uint64_t documents_used = 0, documents_total = 0;
@@ -140,3 +151,7 @@ namespace hwprof::report {
 using model::Pin, model::Bandwidth, model::Peak, model::ComplexityRow, model::Complexity,
     model::PassVariants, model::ForwardPass, model::Workload, model::Warning, model::Profile;
 }  // namespace hwprof::report
+
+namespace hwprof {
+using model::Padding;
+}  // namespace hwprof

@@ -138,4 +138,65 @@ const Record& record<Regions>() {
   return kRecord;
 }
 
+namespace {
+
+// Numbers of a file stand twice, as counted and as corrected for what regions cost.
+const Record& count_in_file() {
+  static constexpr Field kFields[] = {
+      field<&RegionCount::total>("total.corrected", "", ""),
+      field<&RegionCount::self>("self.corrected", "", ""),
+      field<&RegionCount::status>("status", "", ""),
+      field<&RegionCount::reason>("reason", "", "").null_if_empty(),
+  };
+  static constexpr Record kRecord{"RegionCount", "", kFields};
+  return kRecord;
+}
+
+const Record& region_in_file() {
+  static constexpr Field kFields[] = {
+      field<&Region::path>("path", "", ""),
+      field<&Region::type>("type", "", "").null_if_empty(),
+      field<&Region::shape>("shape", "", "").null_if_empty(),
+      field<&Region::depth>("depth", "", ""),
+      field<&Region::threads>("threads", "", ""),
+      field<&Region::calls>("calls", "", ""),
+      field<&Region::total_ns>("total_ns.corrected", "ns", ""),
+      field<&Region::self_ns>("self_ns.corrected", "ns", ""),
+      field<&Region::flops>("flops", "FLOP", ""),
+      field<&Region::bytes>("bytes", "B", ""),
+      field<&Region::gflops>("gflops", "GFLOP/s", ""),
+      field<&Region::memory>("memory_bytes", "B", ""),
+      by_name<&Region::counts, &RegionCount::name>("events", "", "").described_by(count_in_file),
+  };
+  static constexpr Record kRecord{"Region", "", kFields};
+  return kRecord;
+}
+
+}  // namespace
+
+template <>
+const Record& record<RegionsFile::Event>() {
+  static constexpr Field kFields[] = {
+      field<&RegionsFile::Event::name>("name", "", ""),
+      field<&RegionsFile::Event::shown_as>("shown_as", "", ""),
+      field<&RegionsFile::Event::unit>("unit", "", ""),
+  };
+  static constexpr Record kRecord{"RegionEvent", "", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<RegionsFile>() {
+  static constexpr Field kFields[] = {
+      field<&RegionsFile::events>("events", "", ""),
+      field<&RegionsFile::regions, &Regions::rows>("regions", "", "").described_by(region_in_file),
+      field<&RegionsFile::regions, &Regions::memory_reason>("memory_reason", "", "")
+          .null_if_empty(),
+      field<&RegionsFile::regions, &Regions::notes>("notes", "", ""),
+  };
+  static constexpr Record kRecord{"RegionsFile", "docs/regions.md says what it all is.", kFields,
+                                  "hwprof.regions/1"};
+  return kRecord;
+}
+
 }  // namespace hwprof::model

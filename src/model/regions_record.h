@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/model/fields.h"
+#include "src/model/machine.h"
 
 namespace hwprof::model {
 
@@ -35,7 +35,7 @@ struct RegionView {
 struct RegionCount {
   std::string name, unit;
   std::optional<double> total, self;  // absent: `reason`
-  std::string status;
+  CountStatus status = CountStatus::kUnsupported;
   std::string reason;  // beside a value: what to know about it
 };
 
@@ -84,6 +84,15 @@ struct Regions {
   std::vector<OverheadRow> overhead;
 };
 
+// What a program that has regions of its own leaves behind: counters/regions writes it.
+struct RegionsFile {
+  struct Event {
+    std::string name, shown_as, unit;
+  };
+  std::vector<Event> events;
+  Regions regions;  // whose counts have the events' names
+};
+
 template <>
 const Record& record<RegionView>();
 template <>
@@ -98,10 +107,14 @@ template <>
 const Record& record<OverheadRow>();
 template <>
 const Record& record<Regions>();
+template <>
+const Record& record<RegionsFile::Event>();
+template <>
+const Record& record<RegionsFile>();
 
 }  // namespace hwprof::model
 
 namespace hwprof::report {
 using model::GroupBy, model::RegionView, model::RegionCount, model::RegionMemory, model::Region,
-    model::RegionTrace, model::OverheadRow, model::Regions;
+    model::RegionTrace, model::OverheadRow, model::Regions, model::RegionsFile;
 }  // namespace hwprof::report

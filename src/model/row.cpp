@@ -96,12 +96,12 @@ const Record& record<Repetition>() {
 }
 
 template <>
-const Record& record<Model>() {
+const Record& record<Cost>() {
   static constexpr Field kFields[] = {
-      field<&Model::flops>("flops", "FLOP", "").column("model_flops_per_call"),
-      field<&Model::comparisons>("comparisons", "", "").column("model_comparisons_per_call"),
-      field<&Model::bytes>("bytes", "B", "").column("model_bytes_per_call"),
-      field<&Model::cost_units>("cost_units", "", "of the complexity analysis")
+      field<&Cost::flops>("flops", "FLOP", "").column("model_flops_per_call"),
+      field<&Cost::comparisons>("comparisons", "", "").column("model_comparisons_per_call"),
+      field<&Cost::bytes>("bytes", "B", "").column("model_bytes_per_call"),
+      field<&Cost::cost_units>("cost_units", "", "of the complexity analysis")
           .column("model_cost_units_per_call"),
   };
   static constexpr Record kRecord{"Model", "What one call takes by its definition.", kFields};
@@ -143,7 +143,7 @@ const Record& record<Row>() {
           .column("peak_fraction_reason"),
       field<&Row::intensity>("intensity", "FLOP/B", "of the model")
           .column("intensity_flop_per_byte"),
-      field<&Row::bound>("bound", "", "`compute` or `memory`").null_if_empty().column("bound"),
+      field<&Row::bound>("bound", "", "what limits it; null: no roofline").column("bound"),
       field<&Row::bandwidth_level>("bandwidth_level", "", "that holds the working set: `L2`")
           .null_if_empty()
           .column("bandwidth_level"),

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/model/cost.h"
 #include "src/model/machine.h"
 
 namespace hwprof::model {
@@ -42,8 +43,14 @@ struct Repetition {
   std::string outliers_reason;  // why none could be looked for
 };
 
-struct Model {
-  double flops = 0, comparisons = 0, bytes = 0, cost_units = 0;  // a call
+enum class Bound { kCompute, kMemory };
+
+template <>
+struct EnumNames<Bound> {
+  static constexpr EnumName<Bound> kAll[] = {
+      {Bound::kCompute, "compute", "its FLOP at the peak take longer than its bytes"},
+      {Bound::kMemory, "memory", "its bytes take longer"},
+  };
 };
 
 struct Row {
@@ -53,14 +60,14 @@ struct Row {
   std::uint64_t calls = 0;        // timed calls
   std::optional<TimeNs> time_ns;  // absent: `reason`
   std::optional<Repetition> repeated;
-  Model model;
+  Cost model;                           // of one call
   std::optional<double> gflops;         // absent when the model has no FLOP
   std::optional<double> peak_fraction;  // median of ratios of interleaved slices
   std::optional<double> peak_fraction_low, peak_fraction_high;  // 95 % interval
   std::optional<double> roofline_fraction;                      // roofline time / median time
   std::optional<double> roofline_ns;    // the larger of FLOP / peak and bytes / bandwidth
   double intensity = 0;                 // FLOP / byte
-  std::string bound;                    // "compute", "memory"
+  std::optional<Bound> bound;           // absent: no roofline
   std::string bandwidth_level;          // where the working set lives: "L2"
   std::optional<double> forward_share;  // share of the forward pass of `pass`
   std::string pass;                     // name of that forward pass
@@ -85,14 +92,14 @@ const Record& record<Outlier>();
 template <>
 const Record& record<Repetition>();
 template <>
-const Record& record<Model>();
+const Record& record<Cost>();
 template <>
 const Record& record<Row>();
 
 }  // namespace hwprof::model
 
 namespace hwprof::report {
-using model::Slice, model::TimeNs, model::Outlier, model::Repetition, model::Model, model::Row,
+using model::Slice, model::TimeNs, model::Outlier, model::Repetition, model::Bound, model::Row,
     model::gflops_reason, model::peak_fraction_reason, model::error_reason,
     model::counted_flops_reason;
 }  // namespace hwprof::report

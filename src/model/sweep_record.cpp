@@ -2,43 +2,6 @@
 
 namespace hwprof::model {
 
-// A point as JSON has it: its sizes by name, what the sweep says of it, and its row.
-struct SweepLine {
-  std::vector<std::pair<std::string, std::uint64_t>> at;
-  const SweepPoint* point = nullptr;
-  const Row* row = nullptr;
-};
-
-// Who the BLAS of a variant is; its verdict is no business of a sweep.
-struct SweptBlas {
-  const ProfileBlas* blas = nullptr;
-};
-
-namespace {
-
-const SweepPoint& point_of_line(const SweepLine& line) { return *line.point; }
-const Row& row_of_line(const SweepLine& line) { return *line.row; }
-
-std::vector<SweepLine> sweep_lines(const Sweep& sweep) {
-  std::vector<SweepLine> lines;
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    SweepLine& line = lines.emplace_back();
-    line.point = &sweep.points[i];
-    line.row = &sweep.run.rows[i];
-    for (std::size_t size = 0; size < sweep.swept.size(); ++size)
-      line.at.emplace_back(sweep.swept[size].name, line.point->at[size]);
-  }
-  return lines;
-}
-
-const Blas& whole_blas(const SweptBlas& swept) { return *swept.blas; }
-
-std::optional<SweptBlas> blas_if_needed(const Sweep& sweep) {
-  return sweep.needs_blas ? std::optional(SweptBlas{&sweep.run.blas}) : std::nullopt;
-}
-
-}  // namespace
-
 template <>
 const Record& record<SweptSize>() {
   static constexpr Field kFields[] = {
@@ -82,6 +45,7 @@ const Record& record<ScalingLaw>() {
 template <>
 const Record& record<SweepPoint>() {
   static constexpr Field kFields[] = {
+      field<&SweepPoint::at>("at", "", "the swept sizes"),
       field<&SweepPoint::working_set_bytes>("working_set_bytes", "B", "of the model")
           .column("working_set_bytes"),
       field<&SweepPoint::level>("level", "", "the fastest that holds it: `L2`")
@@ -91,30 +55,21 @@ const Record& record<SweepPoint>() {
           .column("model_ns"),
       field<&SweepPoint::time_to_model>("time_to_model", "", "median time over that")
           .column("time_to_model"),
-  };
-  static constexpr Record kRecord{"SweepPoint", "", kFields};
-  return kRecord;
-}
-
-template <>
-const Record& record<SweepLine>() {
-  static constexpr Field kFields[] = {
-      field<&SweepLine::at>("at", "", "the swept sizes"),
-      spliced<point_of_line>(),
-      spliced<row_of_line>(Field::kOfForwardPass | Field::kOfDocuments),
+      spliced<&SweepPoint::row>(Field::kOfForwardPass | Field::kOfDocuments),
   };
   static constexpr Record kRecord{"Point", "", kFields};
   return kRecord;
 }
 
+// Who the BLAS of a variant is; its verdict is no business of a sweep.
 template <>
-const Record& record<SweptBlas>() {
+const Record& record<Blas>() {
   static constexpr Field kFields[] = {
-      field<whole_blas, &Blas::provider, report::name_of>("provider", "", "").null_if_empty(),
-      field<whole_blas, &Blas::version>("version", "", "").null_if_empty(),
-      field<whole_blas, &Blas::path>("path", "", "").null_if_empty(),
-      field<whole_blas, &Blas::core>("core", "", "").null_if_empty(),
-      field<whole_blas, &Blas::threads>("threads", "", ""),
+      field<&Blas::provider, report::name_of>("provider", "", "").null_if_empty(),
+      field<&Blas::version>("version", "", "").null_if_empty(),
+      field<&Blas::path>("path", "", "").null_if_empty(),
+      field<&Blas::core>("core", "", "").null_if_empty(),
+      field<&Blas::threads>("threads", "", ""),
   };
   static constexpr Record kRecord{"SweptBlas", "", kFields};
   return kRecord;
@@ -148,8 +103,8 @@ const Record& record<Sweep>() {
           "whole beyond it is refused, else it is not judged"),
       field<&Sweep::text>("text", "", "the verdict in words"),
       field<&Sweep::laws>("laws", "", ""),
-      computed<sweep_lines>("points", "", "as a row of the profile, with its sizes"),
-      computed<blas_if_needed>("blas", "", "of a variant that uses one, else null"),
+      field<&Sweep::points>("points", "", "as a row of the profile, with its sizes"),
+      field<&Sweep::blas>("blas", "", "of a variant that uses one, else null"),
       field<&Sweep::run, &Profile::warnings>("warnings", "", ""),
   };
   static constexpr Record kRecord{"Sweep", "How time and FLOP grow with a size.", kFields,

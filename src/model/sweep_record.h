@@ -34,20 +34,21 @@ struct ScalingLaw {
 };
 
 struct SweepPoint {
-  std::vector<std::uint64_t> at;  // the swept sizes, in the order of Sweep::swept
-  double working_set_bytes = 0;   // of the model
-  std::string level;              // the fastest that holds it: "L2"
+  std::vector<std::pair<std::string, std::uint64_t>> at;  // in the order of Sweep::swept
+  double working_set_bytes = 0;                           // of the model
+  std::string level;                                      // the fastest that holds it: "L2"
   // The model in units of time: cost units by the median time of a unit where the law agrees, else
   // over all points. Absent: nothing was measured.
   std::optional<double> model_ns;
   std::optional<double> time_to_model;  // median time over that
+  Row row;                              // as any other operation
 };
 
 struct Sweep {
-  Profile run;  // its rows are the points, in the order of `points`
+  Profile run;  // without rows: each point has its own
   std::string op, variant;
-  std::string asked;  // the operation in the words of the user, where they are others
-  bool needs_blas = false;
+  std::string asked;         // the operation in the words of the user, where they are others
+  std::optional<Blas> blas;  // of a variant that uses one
   std::vector<std::pair<std::string, std::uint64_t>> held;  // sizes that stay
   std::vector<SweptSize> swept;                             // one or two
   std::vector<SweepPoint> points;
@@ -61,6 +62,8 @@ template <>
 const Record& record<SweptSize>();
 template <>
 const Record& record<ScalingLaw>();
+template <>
+const Record& record<Blas>();
 template <>
 const Record& record<SweepPoint>();
 template <>

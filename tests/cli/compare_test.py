@@ -33,6 +33,8 @@ def steady(report):
         time = row["time_ns"]
         time["slices"] = [time["median"] * (1 + (i * 7 % 20 - 9.5) / 1000) for i in range(20)]
         time["slice_peak_gflops"] = [100.0 + i * 3 % 20 / 10 for i in range(20)]
+        for column in ["slice_migrated", "slice_page_faults", "slice_involuntary_switches"]:
+            time[column] = [None] * 20
     return changed
 
 
@@ -244,7 +246,8 @@ class Refused(Compared):
     def test_reports_whose_rows_are_damaged(self):
         for change, names in [
                 (lambda row: row.pop("op"), ["rows[1] has no name"]),
-                (lambda row: row["time_ns"].update(median="fast"), ["rows[1].time_ns"]),
+                (lambda row: row["time_ns"].update(median="fast"),
+                 ['rows[1].time_ns.median: "fast" is no number']),
                 (lambda row: row["time_ns"].update(median=-1), ["rows[1].time_ns"]),
                 (lambda row: row["time_ns"]["slices"].append(None), ["rows[1].time_ns.slices"]),
                 (lambda row: row["time_ns"].update(slices=7), ["rows[1].time_ns.slices"]),
@@ -252,8 +255,8 @@ class Refused(Compared):
             damaged = copy.deepcopy(self.report)
             change(damaged["rows"][1])
             self.refuse(json.dumps(damaged), names)
-        for rows in [None, [], 3]:
-            self.refuse(json.dumps(self.report | {"rows": rows}), ["no rows"])
+        for rows, name in [(None, "no rows"), ([], "no rows"), (3, "rows: 3 is no list")]:
+            self.refuse(json.dumps(self.report | {"rows": rows}), [name])
 
     def test_files_that_cannot_be_read(self):
         self.assert_refused("compare", self.good, self.path("none.json"), names="none.json")

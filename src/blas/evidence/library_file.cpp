@@ -130,7 +130,7 @@ bool is_reference(const observe::ElfFile& elf, const std::vector<std::string>& n
 }
 
 // By dynamic symbols alone.
-std::optional<FileIdentity> identify(const observe::ElfFile& elf, const Symbols& symbols) {
+std::optional<FileIdentity> identify_file(const observe::ElfFile& elf, const Symbols& symbols) {
   if (!elf.is_native() || !symbols.defines_callable_sgemm()) return std::nullopt;
   const std::vector<std::string> needed = elf.needed();
   if (std::any_of(needed.begin(), needed.end(),
@@ -172,7 +172,7 @@ std::optional<FileIdentity> identify_file(const std::string& path) {
   LibraryFile unused;
   Symbols symbols(unused);
   symbols.walk(elf, SHT_DYNSYM);
-  return identify(elf, symbols);
+  return identify_file(elf, symbols);
 }
 
 bool file_mentions(const std::string& path, const std::string& text) {
@@ -195,7 +195,7 @@ std::optional<LibraryFile> inspect_file(const std::string& path, bool is_program
   LibraryFile file;
   Symbols symbols(file);
   symbols.walk(elf, SHT_DYNSYM);
-  const auto identity = identify(elf, symbols);
+  const auto identity = identify_file(elf, symbols);
   if (is_program) symbols.walk(elf, SHT_SYMTAB);
   if (symbols.defines_sgemm()) {
     if (identity) {

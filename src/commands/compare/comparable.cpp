@@ -4,112 +4,101 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
+#include "counters/machine/affinity.h"
 #include "src/base/text.h"
 #include "src/commands/compare/report_file.h"
+#include "src/model/from_json.h"
+#include "src/model/run_record.h"
+#include "src/model/sweep_record.h"
 
 namespace hwprof {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Pointer = Json::json_pointer;
+using model::Profile, model::Run, model::Sweep;
 
-constexpr std::string_view kProfile = "hwprof.profile/1", kRun = "hwprof.run/1",
-                           kSweep = "hwprof.sweep/1";
-constexpr std::string_view kKnown[] = {kProfile, kRun, kSweep};
+constexpr const char* kNotOurs = "the file was not written by hwprof, or changed since";
 
-// Where each schema has what ought to be the same in both files.
-struct Condition {
-  const char* name;
-  const char* at;
-};
-constexpr Condition kConditions[] = {
-    {"machine", "/machine/cpu"},
-    {"kernel", "/machine/kernel"},
-    {"hwprof", "/hwprof/version"},
-    {"library", "/blas/path"},
-    {"library-version", "/blas/version"},
-    {"core-type", "/blas/core"},
-    {"blas-threads", "/blas/threads"},
-    {"environment", "/blas/environment"},
-    {"environment", "/blas/evidence/declared/environment"},
-    {"pin", "/pin/requested"},
-    {"pin", "/pinned"},
-    {"cpus", "/pin/actual"},
-    {"threads", "/threads"},
-    {"instruction-set", "/simd_target"},
-    {"workload", "/workload/name"},
-    {"documents", "/workload/documents"},
-    {"padding", "/workload/padding"},
-    {"partial", "/partial"},
-};
+// --- What ought to be the same in both files.
 
-// The value there, or null: reports of other versions may lack it.
-const Json& at(const Json& json, const char* path) {
-  static const Json absent;
-  const Pointer pointer(path);
-  return json.contains(pointer) ? json.at(pointer) : absent;
+using Conditions = std::vector<std::pair<std::string, std::string>>;
+
+std::string or_none(std::string text) { return text.empty() ? "none" : text; }
+
+template <class Values>
+std::string words_of(const Values& values) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : values) words.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
-std::string text_of(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_null() || (value.is_structured() && value.empty())) return "none";
-  return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+void add_machine(const Machine& machine, const std::string& version, Conditions& to) {
+  to.emplace_back("machine", or_none(machine.cpu_name));
+  to.emplace_back("kernel", or_none(machine.kernel));
+  to.emplace_back("hwprof", or_none(version));
 }
 
-std::string string_at(const Json& json, const char* path) {
-  const Json& value = at(json, path);
-  return value.is_string() ? value.get<std::string>() : "";
+void add_blas(const report::Blas& blas, Conditions& to) {
+  to.emplace_back("library", or_none(blas.path));
+  to.emplace_back("library-version", or_none(blas.version));
+  to.emplace_back("core-type", or_none(blas.core));
+  to.emplace_back("blas-threads", blas.threads ? fmt::format("{}", *blas.threads) : "none");
 }
 
-bool is_time(const Json& value) { return value.is_number() && value.get<double>() > 0; }
-
-std::vector<std::string> strings_at(const Json& json, const char* path) {
-  std::vector<std::string> out;
-  for (const Json& word : at(json, path))
-    if (word.is_string()) out.push_back(word.get<std::string>());
-  return out;
+void add_place(const Profile& profile, Conditions& to) {
+  to.emplace_back("pin", or_none(format_cpu_list(profile.pin.requested)));
+  to.emplace_back("cpus", or_none(format_cpu_list(profile.pin.actual)));
+  to.emplace_back("threads", fmt::format("{}", profile.threads));
+  to.emplace_back("instruction-set", or_none(profile.simd_target));
+  to.emplace_back("partial", profile.partial ? "yes" : "no");
 }
 
-// "k=2 d_e=300"
-std::string sizes_of(const Json& shape) {
-  std::vector<std::string> sizes;
-  if (!shape.is_object()) return "";
-  for (const auto& [name, value] : shape.items())
-    sizes.push_back(fmt::format("{}={}", name, text_of(value)));
-  return fmt::format("{}", fmt::join(sizes, " "));
+Conditions conditions_of(const Profile& profile) {
+  Conditions all;
+  add_machine(profile.machine, profile.version, all);
+  add_blas(profile.blas, all);
+  all.emplace_back("environment", or_none(words_of(profile.blas.environment)));
+  add_place(profile, all);
+  all.emplace_back("workload", profile.workload.name);
+  all.emplace_back("documents", or_none(profile.workload.documents));
+  all.emplace_back("padding", std::string(model::name_of(profile.workload.padding)));
+  return all;
 }
 
-// Numbers in `unit_ns` nanoseconds each.
-Result<std::vector<double>> read_times(const Json& values, double unit_ns,
-                                       const std::string& place) {
-  std::vector<double> times;
-  const bool list = values.is_array() || values.is_null();
-  for (const Json& value : values) {
-    if (!list || !is_time(value)) {
-      return usage_error(fmt::format("{} is no list of times above 0", place),
-                         "the file was not written by hwprof, or changed since");
-    }
-    times.push_back(value.get<double>() * unit_ns);
-  }
-  return times;
+Conditions conditions_of(const Run& run) {
+  Conditions all;
+  add_machine(run.machine, run.version, all);
+  add_blas(run.blas, all);
+  all.emplace_back("environment", or_none(words_of(run.blas.evidence.declared.environment)));
+  all.emplace_back("pin", or_none(format_cpu_list(run.pinned)));
+  return all;
 }
 
-// `time_ns` of a row; null where it was not measured.
-Result<TimeSample> read_time(const Json& time, const std::string& place) {
+Conditions conditions_of(const Sweep& sweep) {
+  Conditions all;
+  add_machine(sweep.run.machine, sweep.run.version, all);
+  add_blas(sweep.blas.value_or(report::Blas()), all);
+  add_place(sweep.run, all);
+  return all;
+}
+
+// --- The rows and their times.
+
+bool is_time(double value) { return value > 0; }
+
+Result<TimeSample> sample_of(const std::optional<report::TimeNs>& time, const std::string& place) {
   TimeSample sample;
-  if (time.is_null()) return sample;
-  const Json& middle = at(time, "/median");
-  if (!is_time(middle)) {
-    return usage_error(fmt::format("{} has no median above 0", place),
-                       "the file was not written by hwprof, or changed since");
+  if (!time) return sample;
+  if (!is_time(time->median))
+    return usage_error(fmt::format("{} has no median above 0", place), kNotOurs);
+  sample.median_ns = time->median;
+  for (const report::Slice& slice : time->slices) {
+    if (!is_time(slice.ns))
+      return usage_error(fmt::format("{}.slices is no list of times above 0", place), kNotOurs);
+    sample.ns.push_back(slice.ns);
+    if (is_time(slice.peak_gflops.value_or(0))) sample.peak_gflops.push_back(*slice.peak_gflops);
   }
-  sample.median_ns = middle.get<double>();
-  TRY(sample.ns, read_times(at(time, "/slices"), 1, place + ".slices"));
-  for (const Json& gflops : at(time, "/slice_peak_gflops"))
-    if (is_time(gflops)) sample.peak_gflops.push_back(gflops.get<double>());
   if (sample.peak_gflops.size() != sample.ns.size()) sample.peak_gflops.clear();
   return sample;
 }
@@ -118,84 +107,87 @@ struct RowNames {
   std::string group, name, label;
 };
 
-// rows[] of a profile.
-RowNames names_of_row(const Json& row, const Json&) {
-  const std::string op = string_at(row, "/op"), variant = string_at(row, "/variant");
-  if (op.empty() || variant.empty()) return {};
-  const Json& threads = at(row, "/threads");
-  return {fmt::format("{}  {}, {}", op, sizes_of(at(row, "/shape")),
-                      threads == 1 ? "1 thread" : text_of(threads) + " threads"),
-          variant, op + " " + variant};
+RowNames names_of(const report::Row& row) {
+  if (row.op.empty() || row.variant.empty()) return {};
+  return {fmt::format("{}  {}, {} thread{}", row.op, words_of(row.shape), row.threads,
+                      row.threads == 1 ? "" : "s"),
+          row.variant, row.op + " " + row.variant};
 }
 
-// layers[] of a profile of layers.
-RowNames names_of_layer(const Json& layer, const Json&) {
-  const std::string name = string_at(layer, "/name");
-  if (name.empty()) return {};
-  const std::string numbered = fmt::format("{} {}", text_of(at(layer, "/index")), name);
+RowNames names_of(const report::LayerRow& layer) {
+  if (layer.name.empty()) return {};
+  const std::string numbered = fmt::format("{} {}", layer.index, layer.name);
   return {"layers", numbered, numbered};
 }
 
-// points[] of a sweep; the operation may be that of all points.
-RowNames names_of_point(const Json& point, const Json& file) {
-  const auto either = [&](const char* path) {
-    const std::string own = string_at(point, path);
-    return own.empty() ? string_at(file, path) : own;
-  };
-  const std::string op = either("/op"), variant = either("/variant");
-  const std::string swept = sizes_of(at(point, "/at")), held = sizes_of(at(file, "/shape"));
+// The operation may be that of all points.
+RowNames names_of(const report::SweepPoint& point, const Sweep& sweep) {
+  const std::string op = point.row.op.empty() ? sweep.op : point.row.op;
+  const std::string variant = point.row.variant.empty() ? sweep.variant : point.row.variant;
+  const std::string swept = words_of(point.at), held = words_of(sweep.held);
   if (op.empty() || swept.empty()) return {};
   std::string group = variant.empty() ? op : op + " " + variant;
   if (!held.empty()) group += "  " + held;
   return {std::move(group), swept, op + " " + swept};
 }
 
-struct RowList {
-  std::string_view schema;
-  const char* at;
-  RowNames (*names)(const Json& row, const Json& file);
-};
-constexpr RowList kRowLists[] = {{kProfile, "/rows", names_of_row},
-                                 {kProfile, "/layers", names_of_layer},
-                                 {kSweep, "/points", names_of_point}};
+// `place`: "a.json: rows[3]".
+Result<void> add_row(RowNames names, const report::Row& row, const std::string& place,
+                     Comparable& to) {
+  if (names.name.empty()) return usage_error(fmt::format("{} has no name", place), kNotOurs);
+  TRY(TimeSample time, sample_of(row.time_ns, place + ".time_ns"));
+  to.rows.push_back(
+      {std::move(names.group), std::move(names.name), std::move(names.label), std::move(time)});
+  return {};
+}
 
-Result<void> read_rows(const ReportFile& file, const RowList& list, Comparable& to) {
-  const Json& rows = at(file.json, list.at);
-  if (!rows.is_array()) return {};
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string place = fmt::format("{}: {}[{}]", file.path, list.at + 1, i);
-    const RowNames names = list.names(rows[i], file.json);
-    if (names.name.empty()) {
-      return usage_error(fmt::format("{} has no name", place),
-                         "the file was not written by hwprof, or changed since");
-    }
-    TRY(TimeSample time, read_time(at(rows[i], "/time_ns"), place + ".time_ns"));
-    to.rows.push_back({names.group, names.name, names.label, std::move(time)});
+Result<void> add_rows(const Profile& profile, Comparable& to) {
+  const std::string& path = to.file.path;
+  for (std::size_t i = 0; i < profile.rows.size(); ++i) {
+    const report::Row& row = profile.rows[i];
+    TRY(add_row(names_of(row), row, fmt::format("{}: rows[{}]", path, i), to));
+  }
+  if (!profile.layers || profile.layers->forms.empty()) return {};
+  const std::vector<report::LayerRow>& layers = profile.layers->forms.front().layers;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string place = fmt::format("{}: forms[0].layers[{}]", path, i);
+    TRY(add_row(names_of(layers[i]), layers[i].row, place, to));
   }
   return {};
 }
 
-// The times of a command: raw where it was repeated, else the one that there is.
-Result<void> read_run(const ReportFile& file, Comparable& to) {
-  constexpr struct {
-    const char *name, *once, *repeated;
-  } kTimes[] = {{"wall time", "/wall_s", "/repeats/wall_s/samples"},
-                {"user time", "/user_s", "/repeats/user_s/samples"}};
-  for (const auto& kind : kTimes) {
-    TimeSample time;
-    const Json& samples = at(file.json, kind.repeated);
-    const auto times =
-        read_times(samples.empty() ? Json::array({at(file.json, kind.once)}) : samples, 1e9,
-                   fmt::format("{}: {}", file.path, kind.repeated + 1));
-    // A command may use too little CPU for its clock to see.
-    if (times && !times->empty()) {
-      time.ns = *times;
-      time.median_ns = median(time.ns);
-    } else if (kind.once == kTimes[0].once && !at(file.json, "/wall_s").is_null()) {
-      return error_of(times);
-    }
-    to.rows.push_back({shell_command(to.file.command), kind.name, kind.name, time});
+Result<void> add_rows(const Sweep& sweep, Comparable& to) {
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    const report::SweepPoint& point = sweep.points[i];
+    const std::string place = fmt::format("{}: points[{}]", to.file.path, i);
+    TRY(add_row(names_of(point, sweep), point.row, place, to));
   }
+  return {};
+}
+
+// The times of a command: raw where it was repeated, else the one that there is. A command may use
+// too little CPU for its clock to see.
+Result<void> add_rows(const Run& run, Comparable& to) {
+  const auto repeated = [&](report::RepeatedTime report::Repeats::*times) {
+    return run.repeats ? ((*run.repeats).*times).samples : std::vector<double>();
+  };
+  const auto add = [&](const char* name, std::vector<double> times, double once) {
+    const bool raw = !times.empty();
+    if (!raw) times = {once};
+    TimeSample sample;
+    if (std::all_of(times.begin(), times.end(), is_time)) {
+      for (const double seconds : times) sample.ns.push_back(seconds * 1e9);
+      sample.median_ns = median(sample.ns);
+    }
+    to.rows.push_back({shell_command(run.command), name, name, std::move(sample)});
+    return to.rows.back().time.median_ns || !raw;
+  };
+  if (!add("wall time", repeated(&report::Repeats::wall_s), run.wall_s)) {
+    return usage_error(
+        fmt::format("{}: repeats.wall_s.samples is no list of times above 0", to.file.path),
+        kNotOurs);
+  }
+  add("user time", repeated(&report::Repeats::user_s), run.user_s.value_or(0));
   return {};
 }
 
@@ -213,32 +205,53 @@ void tell_apart(std::vector<ComparableRow>& rows) {
     if (labels[row.label] > 1) row.label = fmt::format("{} {}", row.group, row.name);
 }
 
+// --- The files of each schema.
+
+void add_peak(const Profile& profile, Comparable& to) {
+  if (!profile.peak || !is_time(profile.peak->f32_gflops)) return;
+  to.peak_gflops = profile.peak->f32_gflops;
+  to.peak_of =
+      fmt::format("{}, {}, {}", profile.machine.cpu_name, profile.peak->isa, profile.peak->threads);
+}
+
+const Profile& run_of(const Profile& profile) { return profile; }
+const Profile& run_of(const Sweep& sweep) { return sweep.run; }
+const Run& run_of(const Run& run) { return run; }
+
+template <class T>
+Result<void> read_as(const ReportFile& file, Comparable& to) {
+  const Result<T> read = model::from_json<T>(file.json);
+  if (!read) return usage_error(fmt::format("{}: {}", file.path, read.error().what), kNotOurs);
+  const auto& run = run_of(*read);
+  to.file = {file.path, file.schema, run.started_utc, run.command};
+  TRY(add_rows(*read, to));
+  to.conditions = conditions_of(*read);
+  if constexpr (!std::is_same_v<T, Run>) add_peak(run, to);
+  return {};
+}
+
 }  // namespace
 
 Result<Comparable> read_comparable(const std::string& path) {
-  TRY(const ReportFile file, read_report(path, kKnown));
-  const Json& json = file.json;
+  static const struct {
+    std::string_view schema;
+    Result<void> (*read)(const ReportFile& file, Comparable& to);
+  } kReaders[] = {{model::record<Profile>().schema, read_as<Profile>},
+                  {model::record<Run>().schema, read_as<Run>},
+                  {model::record<Sweep>().schema, read_as<Sweep>}};
+  std::vector<std::string_view> known;
+  for (const auto& reader : kReaders) known.push_back(reader.schema);
+  TRY(const ReportFile file, read_report(path, known));
   Comparable out;
-  out.file = {path, file.schema, string_at(json, "/started_utc"), strings_at(json, "/command")};
-  for (const RowList& list : kRowLists) {
-    if (list.schema != file.schema) continue;
-    TRY(read_rows(file, list, out));
-  }
-  if (file.schema == kRun) TRY(read_run(file, out));
+  for (const auto& reader : kReaders)
+    if (reader.schema == file.schema) {
+      TRY(reader.read(file, out));
+    }
   if (out.rows.empty()) {
     return usage_error(fmt::format("{} holds no rows: there is nothing to compare", path),
-                       "the file was not written by hwprof, or changed since");
+                       kNotOurs);
   }
   tell_apart(out.rows);
-  for (const auto& [name, place] : kConditions) {
-    if (json.contains(Pointer(place))) out.conditions.emplace_back(name, text_of(at(json, place)));
-  }
-  const Json& peak = at(json, "/peak/f32_gflops");
-  if (is_time(peak)) {
-    out.peak_gflops = peak.get<double>();
-    out.peak_of = fmt::format("{}, {}, {}", string_at(json, "/machine/cpu"),
-                              string_at(json, "/peak/isa"), text_of(at(json, "/peak/threads")));
-  }
   return out;
 }
 

@@ -22,8 +22,6 @@ struct CompareOptions {
   Output output;
 };
 
-constexpr const char* kVerdicts[] = {"same", "faster", "slower", "clock", "not-comparable"};
-
 // The rows of the baseline that `other` has, too.
 struct Match {
   const ComparableRow *baseline, *other;
@@ -52,17 +50,12 @@ std::vector<std::string> only_in(const Comparable& one, const Comparable& other)
   return unmatched;
 }
 
-std::string condition_of(const Comparable& of, const std::string& name) {
-  const auto found =
-      std::find_if(of.conditions.begin(), of.conditions.end(),
-                   [&name](const auto& condition) { return condition.first == name; });
-  return found == of.conditions.end() ? "not said" : found->second;
-}
-
+// Of files of one schema.
 std::vector<report::Warning> differences(const Comparable& baseline, const Comparable& other) {
   std::vector<report::Warning> warnings;
-  for (const auto& [name, value] : baseline.conditions) {
-    const std::string here = condition_of(other, name);
+  for (std::size_t i = 0; i < baseline.conditions.size(); ++i) {
+    const auto& [name, value] = baseline.conditions[i];
+    const std::string& here = other.conditions[i].second;
     if (here == value) continue;
     warnings.push_back({name, fmt::format("{} in the baseline, {} in this file", value, here)});
   }
@@ -99,7 +92,7 @@ report::ComparedRow record_of(const Match& match, const RowChange& change) {
     row.peak_ratio_low = change.beside_peak->interval.low;
     row.peak_ratio_high = change.beside_peak->interval.high;
   }
-  row.verdict = kVerdicts[static_cast<std::size_t>(change.change)];
+  row.verdict = change.change;
   row.reason = change.reason;
   return row;
 }

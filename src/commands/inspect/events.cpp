@@ -6,6 +6,7 @@
 #include "counters/events/event_table.h"
 #include "counters/events/pfm.h"
 #include "counters/events/resolve.h"
+#include "counters/machine.h"
 #include "counters/perf/counting.h"
 #include "src/base/suggest.h"
 #include "src/cli/groups.h"

@@ -46,20 +46,20 @@ report::TrainingPhase phase_of(const RegionReport& regions, const RegionRow& row
   report::TrainingPhase phase;
   phase.name = row.name;
   phase.calls = row.calls;
-  phase.total_ns = row.total_ns.corrected;
-  if (whole != nullptr && whole->total_ns.corrected > 0) {
-    phase.share = phase.total_ns / whole->total_ns.corrected;
+  phase.total_ns = row.total_ns.value_or(0);
+  if (whole != nullptr && whole->total_ns.value_or(0) > 0) {
+    phase.share = phase.total_ns / *whole->total_ns;
   }
   phase.flops = row.flops;
   phase.gflops = row.gflops;
-  for (std::size_t i = 0; i < row.events.size(); ++i) {
-    const RegionEventRow& event = row.events[i];
+  for (std::size_t i = 0; i < row.counts.size(); ++i) {
+    const report::RegionCount& event = row.counts[i];
     EventCount count = regions.events[i];  // its name and what it became
     count.status = event.status;
-    count.coverage = event.coverage;
+    count.coverage = row.raw[i].coverage;
     count.calls = static_cast<double>(row.counted_calls);
     if (event.total) {
-      count.total = event.total->corrected;
+      count.total = event.total;
       if (row.counted_calls > 0) count.value = *count.total / count.calls;
     } else {
       count.reason = event.reason;

@@ -34,7 +34,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.shape = task.shape;
   row.threads = threads;
   row.optimised = task.optimised;
-  row.model = {task.cost.flops, task.cost.comparisons, task.cost.bytes, task.cost.cost_units};
+  row.model = task.cost;
   row.max_rel_error = max_rel_error;
   row.checked_documents = max_rel_error ? checked_documents : 0;
   row.counters = std::move(counters);
@@ -42,7 +42,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.intensity = limit.intensity;
   if (!limit.level.empty()) {
     row.roofline_ns = limit.ns;
-    row.bound = limit.compute_bound ? "compute" : "memory";
+    row.bound = limit.compute_bound ? report::Bound::kCompute : report::Bound::kMemory;
     row.bandwidth_level = limit.level;
   }
   if (measured == nullptr || measured->slices.empty()) {

@@ -36,39 +36,6 @@ std::string shape_text(const Task& task) {
   return fmt::format("{}", fmt::join(sizes, " "));
 }
 
-report::Region to_row(const RegionRow& row, const std::vector<EventCount>& events) {
-  report::Region region;
-  region.name = row.name;
-  region.type = row.type;
-  region.shape = row.shape;
-  region.path = row.path;
-  region.depth = row.depth;
-  region.threads = row.threads;
-  region.calls = row.calls;
-  if (row.calls != 0) {
-    region.total_ns = row.total_ns.corrected;
-    region.self_ns = row.self_ns.corrected;
-  }
-  region.flops = row.flops;
-  region.bytes = row.bytes;
-  region.gflops = row.gflops;
-  if (row.memory)
-    region.memory = {.self_bytes = row.memory->self,
-                     .total_bytes = row.memory->total,
-                     .peak_bytes = row.memory->peak};
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    const RegionEventRow& event = row.events[i];
-    report::RegionCount& count = region.counts.emplace_back();
-    count.name = events[i].shown_as;
-    count.unit = events[i].unit;
-    if (event.total) count.total = event.total->corrected;
-    if (event.self) count.self = event.self->corrected;
-    count.status = to_string(event.status);
-    count.reason = event.reason;
-  }
-  return region;
-}
-
 constexpr int kOverheadRounds = 15;
 constexpr double kTurnSeconds = 0.010;
 constexpr std::size_t kModes = 4;  // none, counting, sampling, tracing
@@ -125,7 +92,7 @@ Result<report::Regions> collect_regions(const RegionOptions& options, const std:
   regions.work = work;
   regions.memory_reason = report.memory_reason;
   regions.notes = report.notes;
-  for (const RegionRow& row : report.rows) regions.rows.push_back(to_row(row, report.events));
+  regions.rows.assign(report.rows.begin(), report.rows.end());
   regions = view_regions(std::move(regions), options.view);
   if (!options.trace.empty()) {
     const TraceText trace = runtime.trace_text().value_or(TraceText());

@@ -61,7 +61,7 @@ report::Workload describe(const Input& input, const TextCnnOptions& options) {
   report::Workload workload;
   workload.documents = input.documents.source;
   workload.embedding = input.embedding.source;
-  workload.padding = options.padding == Padding::kOwn ? "own" : "batch";
+  workload.padding = options.padding;
   workload.shape = {{"k", fmt::format("{}", fmt::join(options.shape.filter_sizes, "+"))},
                     {"d_e", std::to_string(batch.d_e)},
                     {"d_c", std::to_string(options.shape.d_c)},

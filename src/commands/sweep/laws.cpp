@@ -32,7 +32,7 @@ std::vector<std::size_t> line_along(const Sweep& sweep, std::size_t size) {
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     bool held = true;
     for (std::size_t other = 0; other < sweep.swept.size(); ++other)
-      held = held && (other == size || sweep.points[i].at[other] == sweep.swept[other].high);
+      held = held && (other == size || sweep.points[i].at[other].second == sweep.swept[other].high);
     if (held) line.push_back(i);
   }
   return line;
@@ -41,7 +41,7 @@ std::vector<std::size_t> line_along(const Sweep& sweep, std::size_t size) {
 LawSubject subject_of(const Sweep& sweep, std::size_t size, std::string quantity) {
   LawSubject subject{.quantity = std::move(quantity),
                      .size = sweep.swept[size].name,
-                     .needs_blas = sweep.needs_blas};
+                     .needs_blas = sweep.blas.has_value()};
   if (sweep.swept.size() > 1) {
     const report::SweptSize& other = sweep.swept[1 - size];
     subject.held = fmt::format("{}={}", other.name, other.high);
@@ -53,9 +53,9 @@ LawSubject subject_of(const Sweep& sweep, std::size_t size, std::string quantity
 ScalingLaw time_law(const Sweep& sweep, std::size_t size) {
   std::vector<LawPoint> points;
   for (const std::size_t i : line_along(sweep, size)) {
-    const Row& row = sweep.run.rows[i];
+    const Row& row = sweep.points[i].row;
     if (!has_law(row)) continue;
-    points.push_back({sweep.points[i].at[size], row.model.cost_units, slices_ns(row),
+    points.push_back({sweep.points[i].at[size].second, row.model.cost_units, slices_ns(row),
                       sweep.points[i].working_set_bytes});
   }
   return scaling_law(points, subject_of(sweep, size, "time"));
@@ -76,14 +76,14 @@ ScalingLaw flop_law(const Sweep& sweep, std::size_t size) {
   const LawSubject subject = subject_of(sweep, size, "flop");
   std::vector<LawPoint> points;
   for (const std::size_t i : line_along(sweep, size)) {
-    const Row& row = sweep.run.rows[i];
+    const Row& row = sweep.points[i].row;
     if (const std::string reason = no_flops(row); !reason.empty()) {
       ScalingLaw law = scaling_law({}, subject);
       law.reason = reason;
       law.text = "not counted: " + reason;
       return law;
     }
-    points.push_back({sweep.points[i].at[size],
+    points.push_back({sweep.points[i].at[size].second,
                       row.model.flops,
                       {*value_of(row.counters, "flops")},
                       sweep.points[i].working_set_bytes});
@@ -94,10 +94,10 @@ ScalingLaw flop_law(const Sweep& sweep, std::size_t size) {
 std::vector<ScalingLaw> laws_of_grid(const Sweep& sweep) {
   std::vector<GridPoint> points;
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const Row& row = sweep.run.rows[i];
+    const Row& row = sweep.points[i].row;
     if (!has_law(row)) continue;
-    points.push_back(
-        {sweep.points[i].at[0], sweep.points[i].at[1], row.model.cost_units, slices_ns(row)});
+    points.push_back({sweep.points[i].at[0].second, sweep.points[i].at[1].second,
+                      row.model.cost_units, slices_ns(row)});
   }
   return joint_laws(points, sweep.swept[0].name, sweep.swept[1].name);
 }
@@ -106,12 +106,12 @@ std::vector<ScalingLaw> laws_of_grid(const Sweep& sweep) {
 std::optional<double> unit_ns(const Sweep& sweep) {
   std::vector<double> agreeing, all;
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const Row& row = sweep.run.rows[i];
+    const Row& row = sweep.points[i].row;
     if (!has_law(row)) continue;
     all.push_back(row.time_ns->median / row.model.cost_units);
     bool inside = sweep.agrees.value_or(false);
     for (std::size_t size = 0; size < sweep.swept.size(); ++size)
-      inside = inside && sweep.points[i].at[size] >= sweep.laws[size].from;
+      inside = inside && sweep.points[i].at[size].second >= sweep.laws[size].from;
     if (inside) agreeing.push_back(all.back());
   }
   if (all.empty()) return std::nullopt;
@@ -148,7 +148,7 @@ void judge_sweep(Sweep& sweep) {
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     report::SweepPoint& point = sweep.points[i];
     point.level = level_of(point.working_set_bytes, levels);
-    const Row& row = sweep.run.rows[i];
+    const Row& row = sweep.points[i].row;
     if (unit) point.model_ns = *unit * row.model.cost_units;
     if (unit && row.time_ns) point.time_to_model = row.time_ns->median / *point.model_ns;
   }

@@ -100,8 +100,9 @@ Result<void> check_sweep(const SweepOptions& options) {
 
 int exit_code(const report::Sweep& sweep, const SweepOptions& options) {
   if (sweep.run.partial) return interrupt_exit_code();
-  const auto& rows = sweep.run.rows;
-  if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.time_ns; })) return 3;
+  if (std::none_of(sweep.points.begin(), sweep.points.end(),
+                   [](const report::SweepPoint& point) { return point.row.time_ns; }))
+    return 3;
   if (!options.require_agreement || sweep.agrees.value_or(false)) return 0;
   spdlog::error("--require agreement: {}", sweep.text);
   return 1;
@@ -161,11 +162,14 @@ Result<report::Sweep> measure_sweep(ProfileSession& session, const SweepOptions&
   for (const SweepRange& range : plan.ranges)
     sweep.swept.push_back({range.name, range.low, range.high});
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    sweep.needs_blas = sweep.needs_blas || tasks[i].needs_blas;
+    if (tasks[i].needs_blas) sweep.blas = sweep.run.blas;
     report::SweepPoint& point = sweep.points.emplace_back();
-    point.at = plan.at[i];
+    for (std::size_t size = 0; size < plan.ranges.size(); ++size)
+      point.at.emplace_back(plan.ranges[size].name, plan.at[i][size]);
     point.working_set_bytes = tasks[i].cost.working_set_bytes;
+    point.row = std::move(sweep.run.rows[i]);
   }
+  sweep.run.rows.clear();
   judge_sweep(sweep);
   return sweep;
 }

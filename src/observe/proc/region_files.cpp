@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "src/base/text.h"
+#include "src/model/from_json.h"
 
 namespace hwprof {
 namespace {
@@ -53,64 +54,36 @@ std::vector<fs::path> found(const std::string& pattern) {
   return paths;
 }
 
-std::string text_or_nothing(const RegionJson& value) {
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
-std::optional<double> corrected(const RegionJson& both) {
-  if (!both.is_object()) return std::nullopt;
-  return both.at("corrected").get<double>();
-}
-
-report::Region region_of(const RegionJson& row, const RegionJson& events) {
-  report::Region region;
-  region.path = row.at("path").get<std::vector<std::string>>();
-  region.name = region.path.empty() ? "" : region.path.back();
-  region.type = text_or_nothing(row.value("type", RegionJson()));
-  region.shape = text_or_nothing(row.value("shape", RegionJson()));
-  region.depth = row.at("depth");
-  region.threads = row.at("threads");
-  region.calls = row.at("calls");
-  if (region.calls != 0) {
-    region.total_ns = corrected(row.at("total_ns"));
-    region.self_ns = corrected(row.at("self_ns"));
+// What a name means here stands once in a file, for all regions.
+void name_counts(report::Region& region, const std::vector<report::RegionsFile::Event>& events) {
+  for (report::RegionCount& count : region.counts) {
+    const auto event = std::find_if(events.begin(), events.end(),
+                                    [&](const auto& known) { return known.name == count.name; });
+    if (event == events.end()) continue;
+    count.name = event->shown_as;
+    count.unit = event->unit;
   }
-  region.flops = row.at("flops");
-  region.bytes = row.at("bytes");
-  if (row.at("gflops").is_number()) region.gflops = row.at("gflops");
-  if (const RegionJson memory = row.value("memory_bytes", RegionJson()); memory.is_object())
-    region.memory = {.self_bytes = memory.at("self"),
-                     .total_bytes = memory.at("total"),
-                     .peak_bytes = memory.at("peak")};
-  for (const RegionJson& event : events) {
-    const RegionJson& count = row.at("events").at(event.at("name").get<std::string>());
-    region.counts.push_back({.name = event.at("shown_as"),
-                             .unit = event.at("unit"),
-                             .total = corrected(count.at("total")),
-                             .self = corrected(count.at("self")),
-                             .status = count.at("status"),
-                             .reason = text_or_nothing(count.at("reason"))});
-  }
-  return region;
 }
 
 }  // namespace
 
-Result<report::Regions> parse_regions(const std::string& text) try {
-  const RegionJson json = RegionJson::parse(text, nullptr, false);
+Result<report::Regions> parse_regions(const std::string& text) {
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
   if (json.is_discarded()) return usage_error("it is no JSON, or cut off");
-  const std::string schema =
-      json.is_object() ? text_or_nothing(json.value("schema", RegionJson())) : std::string();
-  if (schema != "hwprof.regions/1")
-    return usage_error(fmt::format("its schema is '{}', not hwprof.regions/1", schema));
-  report::Regions regions;
-  regions.memory_reason = text_or_nothing(json.value("memory_reason", RegionJson()));
-  regions.notes = json.at("notes").get<std::vector<std::string>>();
-  for (const RegionJson& row : json.at("regions"))
-    regions.rows.push_back(region_of(row, json.at("events")));
-  return regions;
-} catch (const RegionJson::exception& problem) {
-  return usage_error(fmt::format("it is no report of regions: {}", problem.what()));
+  const std::string_view known = model::record<report::RegionsFile>().schema;
+  const auto schema = json.find("schema");
+  if (schema == json.end() || *schema != known)
+    return usage_error(fmt::format(
+        "its schema is '{}', not {}",
+        schema != json.end() && schema->is_string() ? schema->get<std::string>() : std::string(),
+        known));
+  TRY(report::RegionsFile file, model::from_json<report::RegionsFile>(json));
+  for (report::Region& region : file.regions.rows) {
+    if (!region.path.empty()) region.name = region.path.back();
+    if (region.calls == 0) region.total_ns = region.self_ns = std::nullopt;
+    name_counts(region, file.events);
+  }
+  return std::move(file.regions);
 }
 
 Result<RegionFiles> RegionFiles::prepare(const std::optional<std::string>& user, bool trace) {

@@ -258,11 +258,9 @@ CsvCells region_cells(const Region& region) {
   return cells;
 }
 
-CsvCells point_cells(const Sweep& sweep, std::size_t index, const EventColumns& events) {
-  const SweepPoint& point = sweep.points[index];
+CsvCells point_cells(const Sweep& sweep, const SweepPoint& point, const EventColumns& events) {
   CsvCells cells;
-  for (std::size_t i = 0; i < sweep.swept.size(); ++i)
-    cells.emplace_back(sweep.swept[i].name, fmt::format("{}", point.at[i]));
+  for (const auto& [name, size] : point.at) cells.emplace_back(name, fmt::format("{}", size));
   append_cells(cells, cells_of(&point));
   append_cells(cells, cells_of(&sweep));
   for (const ScalingLaw& law : sweep.laws) {
@@ -270,8 +268,8 @@ CsvCells point_cells(const Sweep& sweep, std::size_t index, const EventColumns& 
         fmt::format("{}_in_{}{}_", law.quantity, law.size, law.held == "joint" ? "_joint" : "");
     for (auto& [name, value] : cells_of(&law)) cells.emplace_back(prefix + name, value);
   }
-  const Row& row = sweep.run.rows[index];
-  append_cells(cells, profile_cells(sweep.run, {{}, row_cells(&row), row.counters, {}}, events));
+  append_cells(
+      cells, profile_cells(sweep.run, {{}, row_cells(&point.row), point.row.counters, {}}, events));
   return cells;
 }
 
@@ -303,10 +301,9 @@ std::string profile_csv(const Profile& profile) {
 
 std::string sweep_csv(const Sweep& sweep) {
   EventColumns events;
-  for (const Row& row : sweep.run.rows) add_events(row.counters, events);
+  for (const SweepPoint& point : sweep.points) add_events(point.row.counters, events);
   std::vector<CsvCells> lines;
-  for (std::size_t i = 0; i < sweep.points.size(); ++i)
-    lines.push_back(point_cells(sweep, i, events));
+  for (const SweepPoint& point : sweep.points) lines.push_back(point_cells(sweep, point, events));
   return lines.empty() ? "" : csv_text(lines.front(), lines);
 }
 
@@ -327,8 +324,9 @@ std::string comparison_csv(const Comparison& comparison) {
       for (const std::string& name : names) {
         ComparedRow row;
         row.name = name;
-        row.verdict = verdict;
         add(row);
+        for (auto& [column, cell] : lines.back())
+          if (column == "verdict") cell = verdict;
       }
     };
     for (const ComparedRow& row : file.rows) add(row);

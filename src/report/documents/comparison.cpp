@@ -29,7 +29,7 @@ std::string named(const std::vector<const ComparedRow*>& rows) {
 }
 
 // All rows of `file` with this verdict.
-std::vector<const ComparedRow*> rows_with(const FileComparison& file, std::string_view verdict) {
+std::vector<const ComparedRow*> rows_with(const FileComparison& file, Change verdict) {
   std::vector<const ComparedRow*> found;
   for (const ComparedRow& row : file.rows)
     if (row.verdict == verdict) found.push_back(&row);
@@ -38,8 +38,9 @@ std::vector<const ComparedRow*> rows_with(const FileComparison& file, std::strin
 
 // What is said of one file; bad: some row is slower, or nothing could be judged.
 Headline verdict_on(const FileComparison& file, double threshold) {
-  const auto slower = rows_with(file, "slower"), faster = rows_with(file, "faster");
-  const auto clock = rows_with(file, "clock"), unknown = rows_with(file, "not-comparable");
+  const auto slower = rows_with(file, Change::kSlower), faster = rows_with(file, Change::kFaster);
+  const auto clock = rows_with(file, Change::kClock),
+             unknown = rows_with(file, Change::kNotComparable);
   if (!file.rows.empty() && unknown.size() == file.rows.size()) {
     return {fmt::format("not judged: {}", sentence(unknown.front()->reason)), false};
   }
@@ -143,8 +144,9 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
     beside_peak = beside_peak || row.peak_ratio;
     table.rows.push_back(
         {row.group,
-         {row.name, row.verdict, ratio_cell(row.ratio, row.ratio_low, row.ratio_high),
-          duration_cell(row.baseline_ns), duration_cell(row.ns),
+         {row.name, std::string(model::name_of(row.verdict)),
+          ratio_cell(row.ratio, row.ratio_low, row.ratio_high), duration_cell(row.baseline_ns),
+          duration_cell(row.ns),
           ratio_cell(row.peak_ratio, row.peak_ratio_low, row.peak_ratio_high), p_cell(row.p_holm),
           p_cell(row.p), fmt::format("{}, {}", row.baseline_samples, row.samples)}});
   }

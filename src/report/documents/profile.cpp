@@ -94,7 +94,8 @@ std::vector<Field> workload_fields(const Profile& profile) {
   const std::string padding = fmt::format(
       "{}: the convolution does {} times the work of unpadded documents; padding to the longest of "
       "the batch would make it {} times",
-      work.padding, significant(work.padding_factor, 3), significant(work.batch_padding_factor, 3));
+      model::name_of(work.padding), significant(work.padding_factor, 3),
+      significant(work.batch_padding_factor, 3));
   return {name, {"Documents", documents}, {"Padding", padding}, {"Vectors", work.embedding}};
 }
 

@@ -35,7 +35,9 @@ std::string swept_names(const Sweep& sweep) {
 }
 
 std::string point_name(const SweepPoint& point) {
-  return fmt::format("{}", fmt::join(point.at, ", "));
+  std::vector<std::uint64_t> sizes;
+  for (const auto& [name, size] : point.at) sizes.push_back(size);
+  return fmt::format("{}", fmt::join(sizes, ", "));
 }
 
 std::string three(double value) { return significant(value, 3); }
@@ -65,7 +67,7 @@ std::vector<Field> sweep_fields(const Sweep& sweep) {
       {"Sizes", sweep.held.empty() ? "all are swept" : sizes_text(sweep.held)},
       {"Swept",
        fmt::format("{}: {}", fmt::join(ranges, ", "), counted(sweep.points.size(), "point"))}};
-  if (sweep.needs_blas) {
+  if (sweep.blas) {
     const std::vector<Field> blas = blas_fields(sweep.run.blas);
     // Without a ladder there is a verdict only where the library is a bad one by its name.
     for (const Field& field : blas) {
@@ -136,9 +138,8 @@ Table points_table(const Sweep& sweep) {
               .notes = {}};
   Reasons reasons;
   const std::string dash(kAbsent);
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const SweepPoint& point = sweep.points[i];
-    const Row& row = sweep.run.rows[i];
+  for (const SweepPoint& point : sweep.points) {
+    const Row& row = point.row;
     const auto& time = row.time_ns;
     if (!time) reasons.add(given(row.reason), point_name(point));
     const std::string gflops =
@@ -164,10 +165,9 @@ Table points_table(const Sweep& sweep) {
 
 Table sweep_counters_table(const Sweep& sweep) {
   Profile named = sweep.run;  // what stays is said once, above
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    named.rows[i].shape.clear();
-    for (std::size_t size = 0; size < sweep.swept.size(); ++size)
-      named.rows[i].shape.emplace_back(sweep.swept[size].name, sweep.points[i].at[size]);
+  for (const SweepPoint& point : sweep.points) {
+    named.rows.push_back(point.row);
+    named.rows.back().shape = point.at;
   }
   return counters_table(named);
 }
@@ -177,13 +177,13 @@ Plot plot_of(const Sweep& sweep) {
   Plot plot{fmt::format("time of a call against {}, both axes logarithmic", sweep.swept[0].name)};
   Series model{'.', "model"};
   std::map<std::uint64_t, Series> measured;
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const SweepPoint& point = sweep.points[i];
-    const auto& time = sweep.run.rows[i].time_ns;
+  for (const SweepPoint& point : sweep.points) {
+    const auto& time = point.row.time_ns;
     if (!time || !point.model_ns) continue;
-    const auto size = static_cast<double>(point.at[0]);
+    const auto size = static_cast<double>(point.at[0].second);
     model.points.emplace_back(size, *point.model_ns);
-    measured[sweep.swept.size() < 2 ? 0 : point.at[1]].points.emplace_back(size, time->median);
+    measured[sweep.swept.size() < 2 ? 0 : point.at[1].second].points.emplace_back(size,
+                                                                                  time->median);
   }
   if (model.points.size() < 2) return {};
   plot.series.push_back(std::move(model));

@@ -22,9 +22,10 @@ std::string peak_cell(const Row& row) {
 }
 
 std::string bound_cell(const Row& row) {
-  if (row.bound.empty()) return std::string(kAbsent);
-  const bool level = row.bound == "memory" && !row.bandwidth_level.empty();
-  return level ? fmt::format("memory ({})", row.bandwidth_level) : row.bound;
+  if (!row.bound) return std::string(kAbsent);
+  const bool level = row.bound == Bound::kMemory && !row.bandwidth_level.empty();
+  const std::string_view bound = model::name_of(*row.bound);
+  return level ? fmt::format("{} ({})", bound, row.bandwidth_level) : std::string(bound);
 }
 
 // "99 %, 98 %", and of many equal ones "8 x 99 %".

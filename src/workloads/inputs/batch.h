@@ -9,15 +9,11 @@
 
 #include "kernels/tensor.h"
 #include "src/base/result.h"
+#include "src/model/record.h"
 #include "src/workloads/inputs/documents.h"
 #include "src/workloads/inputs/embedding.h"
 
 namespace hwprof {
-
-enum class Padding {
-  kOwn,    // each document at its own length
-  kBatch,  // all as long as the longest of the batch, as PyTorch programs have it
-};
 
 struct BatchShape {
   std::vector<std::size_t> filter_sizes;  // words; a shorter document is padded to the largest
