@@ -496,7 +496,10 @@ TEST(PeakReport, NumbersHaveTheirLevelAndUnit) {
   PeakReport report;
   report.machine.cpu_name = "A CPU";
   report.cpus = {0};
-  report.peak = {250, "avx2", 1, {{"sse", 60}, {"avx2", 250}}, {{"L1", 24576, 300, 200, 150}}};
+  report.peak.f32_gflops = 250;
+  report.peak.isa = "avx2";
+  report.peak.by_isa = {{"sse", 60}, {"avx2", 250}};
+  report.peak.bandwidth = {{"L1", 24576, 300, 200, 150}};
   const std::string text = as_text(peak_document(report), {});
   EXPECT_THAT(text, HasSubstr("250 GFLOP/s by avx2 on A CPU, 1 thread"));
   EXPECT_THAT(text, HasSubstr("24 KiB"));

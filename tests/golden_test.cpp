@@ -107,6 +107,23 @@ TimeNs sliced_time() {
   return time;
 }
 
+// Beside other programs: half of the time on the CPU, and slower than alone.
+void disturb(report::Row& row) {
+  row.cpu_time_ns = report::CpuTimeNs{.median = 6.0e6,
+                                      .min = 5.5e6,
+                                      .ci95_low = 5.9e6,
+                                      .ci95_high = 6.125e6,
+                                      .slices = {5.75e6, 6.25e6}};
+  row.on_cpu = 0.521;
+  row.left_out = {.moved = 1, .stolen = 2, .waited = 3};
+  row.disturbed = true;
+  row.undisturbed = report::Undisturbed{.gflops = 240.5, .peak_fraction = 0.906};
+  row.roofline_fraction = 1.13;
+  row.roofline_flag =
+      "its bytes come from a faster level than L3, in whose size its working set "
+      "falls";
+}
+
 // A profile without what sample_profile() has in plenty.
 Profile bare_profile() {
   Profile profile = sample_profile();
@@ -122,6 +139,9 @@ Profile text_cnn() {
   Profile profile = sample_profile();
   profile.partial = true;
   profile.rows[1].time_ns = sliced_time();
+  disturb(profile.rows[1]);
+  profile.pin.on_cpu = 0.521;
+  profile.pin.others = {{.pid = 4711, .name = "cc1plus", .share = 0.475}};
   Repetition repeated;
   repeated.loops = 100;
   repeated.best_ns = 11.25e6;

@@ -14,11 +14,12 @@ using ::testing::IsEmpty;
 std::vector<Slice> quiet(std::size_t count = 10) {
   std::vector<Slice> slices;
   for (std::size_t i = 0; i < count; ++i) {
-    slices.push_back({.ns = 100.0 + static_cast<double>(i % 5),
-                      .peak_gflops = 200,
-                      .migrated = false,
-                      .involuntary_switches = 1,
-                      .page_faults = 0});
+    Slice& slice = slices.emplace_back();
+    slice.ns = 100.0 + static_cast<double>(i % 5);
+    slice.peak_gflops = 200;
+    slice.migrated = false;
+    slice.involuntary_switches = 1;
+    slice.page_faults = 0;
   }
   return slices;
 }

@@ -18,6 +18,11 @@ report::Bandwidth level(const char* name, double capacity_bytes, double read_gbs
 report::Peak peak_with(Levels levels) {
   report::Peak peak;
   peak.f32_gflops = 100;
+  for (report::Bandwidth& level : levels) {  // a point at the half of each, as it is measured
+    level.working_set_bytes =
+        level.capacity_bytes > 0 ? static_cast<std::uint64_t>(level.capacity_bytes / 2) : 20000;
+    peak.bandwidth_by_size.push_back(level);
+  }
   peak.bandwidth = std::move(levels);
   return peak;
 }
@@ -63,6 +68,37 @@ TEST(Roofline, WithoutALevelThatHoldsTheWorkThereIsNone) {
     EXPECT_EQ(r.ns, 0);
     EXPECT_DOUBLE_EQ(r.intensity, 2);
   }
+}
+
+// A virtual machine names its host's cache, of which it has a part.
+TEST(Roofline, TheCeilingIsThatOfAnArrayAsLargeWhateverTheCachesNominalSize) {
+  report::Peak peak;
+  for (const auto& [bytes, read, copy] :
+       {std::tuple(1000U, 400.0, 300.0), {2000U, 90.0, 110.0}, {4000U, 12.0, 10.0}}) {
+    report::Bandwidth& point = peak.bandwidth_by_size.emplace_back();
+    point.working_set_bytes = bytes;
+    point.read_gbs = read;
+    point.copy_gbs = copy;
+  }
+  EXPECT_EQ(ceiling_gbs(10, peak), 400) << "below the smallest: the smallest";
+  EXPECT_EQ(ceiling_gbs(1999, peak), 400) << "a bound from above";
+  EXPECT_EQ(ceiling_gbs(2000, peak), 110) << "the best mix of reads and writes";
+  EXPECT_EQ(ceiling_gbs(1e9, peak), 12);
+  peak.threads = 4;
+  EXPECT_EQ(ceiling_gbs(7999, peak), 400) << "four arrays";
+  EXPECT_FALSE(ceiling_gbs(10, report::Peak{}));
+}
+
+TEST(Roofline, ALevelIsThePointThatFillsHalfOfIt) {
+  report::Peak peak;
+  for (const unsigned bytes : {100U, 400U, 600U, 4000U, 40000U})
+    peak.bandwidth_by_size.emplace_back().working_set_bytes = bytes;
+  const Levels levels =
+      bandwidth_of({level("L1", 1000, 0), level("L2", 10000, 0), level("memory", 0, 0)}, peak);
+  ASSERT_EQ(levels.size(), 3U);
+  EXPECT_EQ(levels[0].working_set_bytes, 400U);
+  EXPECT_EQ(levels[1].working_set_bytes, 4000U);
+  EXPECT_EQ(levels[2].working_set_bytes, 40000U);
 }
 
 // As in a virtual machine that tells the levels, but not their sizes.

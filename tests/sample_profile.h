@@ -195,7 +195,8 @@ inline Profile sample_profile() {
   profile.started_utc = "2026-11-20T22:40:17Z";
   profile.elapsed_s = 9.8127;
   profile.machine = sample_machine();
-  profile.pin = {.requested = {0}, .actual = {0}, .involuntary_switches_per_s = 1.5};
+  profile.pin.requested = profile.pin.actual = {0};
+  profile.pin.involuntary_switches_per_s = 1.5;
   profile.simd_target = "AVX3_ZEN4";
   profile.workload.documents = "my docs.txt, LibMultiLabel format";
   profile.workload.embedding = "300 numbers a word drawn from its hash (no --embed)";

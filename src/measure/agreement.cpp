@@ -34,9 +34,10 @@ std::vector<OpSum> sum_by_op(const std::vector<Row>& rows, const ForwardPass& pa
       if (row.op != op || row.variant != variant) continue;
       sum.cost_units += row.model.cost_units;
       sum.roofline_ns += *row.roofline_ns;
-      sum.time_ns += row.time_ns->median;
-      sum.low_ns += row.time_ns->ci95_low.value_or(row.time_ns->min);
-      sum.high_ns += row.time_ns->ci95_high.value_or(row.time_ns->median);
+      sum.time_ns += work_ns(row);
+      const auto [low, high] = work_interval_ns(row);
+      sum.low_ns += low;
+      sum.high_ns += high;
     }
   }
   return sums;
@@ -50,7 +51,7 @@ std::string likely_cause(const Row& row, std::optional<double> blas_factor) {
   if (blas && blas_factor && *blas_factor > 1.5) {
     return fmt::format("the BLAS runs {:.1f} times slower than it could, see BLAS", *blas_factor);
   }
-  if (row.time_ns->median < kTinyNs) return "the fixed cost of a call outweighs so little work";
+  if (work_ns(row) < kTinyNs) return "the fixed cost of a call outweighs so little work";
   if (row.variant == "blas-im2col") {
     return "im2col writes and reads every word k times before it multiplies";
   }
@@ -91,7 +92,7 @@ void find_far_from_roofline(const std::vector<Row>& rows, std::optional<double> 
                             std::vector<std::string>& findings) {
   for (const Row& row : rows) {
     if (!row.optimised || !row.time_ns || !row.roofline_ns) continue;
-    const double factor = row.time_ns->median / *row.roofline_ns;
+    const double factor = work_ns(row) / *row.roofline_ns;
     if (factor > kRooflineFactor) {
       findings.push_back(fmt::format("{} {}{} takes {:.1f} times its roofline time: {}", row.op,
                                      row.variant, shape_suffix(row, rows), factor,
@@ -125,7 +126,7 @@ std::vector<ForwardPass> forward_passes(const std::vector<Row>& rows,
         if (row.op != op || row.variant != variant) continue;
         ++layers;
         complete = complete && row.time_ns && row.roofline_ns;
-        pass.time_ns += row.time_ns ? row.time_ns->median : 0;
+        pass.time_ns += row.time_ns ? work_ns(row) : 0;
       }
       complete = complete && layers > 0;
     }
@@ -141,7 +142,7 @@ void set_forward_shares(std::vector<Row>& rows, const std::vector<ForwardPass>& 
       // The pass that bears the variant's own name, else the first that contains it.
       if (row.pass.empty() || pass.name == row.variant) {
         row.pass = pass.name;
-        row.forward_share = row.time_ns->median / pass.time_ns;
+        row.forward_share = work_ns(row) / pass.time_ns;
       }
     }
   }

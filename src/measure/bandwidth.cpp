@@ -73,9 +73,10 @@ HWY_AFTER_NAMESPACE();
 #include <hwy/aligned_allocator.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <functional>
 
+#include "src/base/clock.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {
@@ -88,39 +89,29 @@ HWY_EXPORT(triad_array);
 // Floats of the largest unrolled step, 8 vectors of 512 bits. Not HWY_MAX_BYTES: here, outside the
 // target's namespace, that is the size of the baseline's vector.
 constexpr std::size_t kStep = 8 * 64 / sizeof(float);
-constexpr std::uint64_t kMaxMemoryBytes = std::uint64_t{256} << 20;
 
-// An array of this size lies in memory, not in a cache. 0: what the machine does not tell, as some
-// virtual machines do with their caches.
-std::uint64_t size_in_memory(std::uint64_t last_cache_bytes, std::uint64_t memory_bytes) {
-  std::uint64_t size = kMaxMemoryBytes;
-  if (last_cache_bytes > 0) size = std::min(size, 4 * last_cache_bytes);
-  if (memory_bytes > 0) size = std::min(size, memory_bytes / 8);
-  return size;
-}
+constexpr std::uint64_t kLeastBytes = 8 << 10, kCoarseFromBytes = 16 << 20;
+constexpr double kSliceNs = 1.5e6, kBundleNs = 0.1e6;
 
-constexpr double kSliceSeconds = 0.008;
-
-using Clock = std::chrono::steady_clock;
-
-// Median rate over passes of a slice; every thread runs `pass` on its own arrays at the same time.
+// Rate over a slice, by the CPU time of each thread; each runs `pass` on its own arrays at the same
+// time.
 double team_gbs(ThreadTeam& team, double bytes_per_pass,
                 const std::function<void(std::size_t)>& pass) {
   std::vector<double> rates(team.size());
   team.run([&](std::size_t thread) {
+    pass(thread);  // brings the arrays into the level and is not counted
     std::vector<double> pass_ns;
-    const auto begin = Clock::now();
-    // The first pass brings the arrays into the level and is not counted.
-    pass(thread);
-    for (auto before = Clock::now();;) {
-      // Short passes are bundled, so that reading the clock costs less than 1 %.
-      const int bundle = std::max(1, static_cast<int>(100'000 / bytes_per_pass * 10));
+    int bundle = 1;
+    for (const double begin = wall_ns(); pass_ns.size() < 2 || wall_ns() - begin < kSliceNs;) {
+      const double before = thread_cpu_ns();
       for (int i = 0; i < bundle; ++i) pass(thread);
-      const auto after = Clock::now();
-      pass_ns.push_back(std::chrono::duration<double, std::nano>(after - before).count() / bundle);
-      before = after;
-      const bool enough = pass_ns.size() >= 3;
-      if (enough && after - begin > std::chrono::duration<double>(kSliceSeconds)) break;
+      const double elapsed_ns = std::max(1.0, thread_cpu_ns() - before);
+      // Short passes are bundled, so that reading the clock costs less than 1 %.
+      if (elapsed_ns < kBundleNs) {
+        bundle *= 2;
+        if (bundle < 1 << 20) continue;
+      }
+      pass_ns.push_back(elapsed_ns / bundle);
     }
     rates[thread] = bytes_per_pass / median(pass_ns);
   });
@@ -129,48 +120,49 @@ double team_gbs(ThreadTeam& team, double bytes_per_pass,
   return sum;
 }
 
+// Sizes of the arrays of a thread: steps of sqrt(2), and of 2 where a pass takes milliseconds.
+std::vector<std::uint64_t> working_sets(std::uint64_t largest_bytes) {
+  std::vector<std::uint64_t> sizes;
+  for (double size = kLeastBytes; size <= static_cast<double>(largest_bytes);
+       size *= size < kCoarseFromBytes ? std::sqrt(2.0) : 2) {
+    sizes.push_back(static_cast<std::uint64_t>(size));
+  }
+  return sizes;
+}
+
 }  // namespace
 
-std::vector<report::Bandwidth> measure_bandwidth(const std::vector<report::Bandwidth>& levels,
-                                                 std::uint64_t memory_bytes, ThreadTeam& team) {
-  const auto threads = static_cast<std::uint64_t>(team.size());
-  std::vector<report::Bandwidth> results;
-  std::uint64_t last_cache_bytes = 0;
-  for (const report::Bandwidth& level : levels) {
-    const auto capacity = static_cast<std::uint64_t>(level.capacity_bytes);
-    const bool is_memory = capacity == 0;
-    const std::uint64_t all_bytes =
-        is_memory ? size_in_memory(last_cache_bytes, memory_bytes) : capacity / 2;
-    last_cache_bytes = capacity;
+std::vector<report::Bandwidth> measure_bandwidth(std::uint64_t largest_bytes, ThreadTeam& team,
+                                                 const std::atomic<bool>* stop) {
+  const std::size_t floats = largest_bytes / sizeof(float) / kStep * kStep;
+  std::vector<hwy::AlignedFreeUniquePtr<float[]>> arrays;
+  for (std::size_t i = 0; i < team.size(); ++i)
+    arrays.push_back(hwy::AllocateAligned<float>(floats));
+  if (std::any_of(arrays.begin(), arrays.end(), [](const auto& a) { return a == nullptr; }))
+    return {};
+  team.run([&](std::size_t thread) { std::fill_n(arrays[thread].get(), floats, 1.0f); });
+  std::vector<report::Bandwidth> points;
+  std::vector<float> sink(team.size());
+  for (const std::uint64_t size : working_sets(largest_bytes)) {
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) break;
     // The three arrays of the triad together are the working set; read and copy use as much.
-    const std::size_t third = all_bytes / threads / sizeof(float) / 3 / kStep * kStep;
-    if (third == 0) continue;
-    std::vector<hwy::AlignedFreeUniquePtr<float[]>> arrays;
-    for (std::uint64_t i = 0; i < threads; ++i) {
-      arrays.push_back(hwy::AllocateAligned<float>(3 * third));
-    }
-    if (std::any_of(arrays.begin(), arrays.end(), [](const auto& a) { return a == nullptr; })) {
-      continue;
-    }
-    team.run([&](std::size_t thread) { std::fill_n(arrays[thread].get(), 3 * third, 1.0f); });
+    const std::size_t third = size / sizeof(float) / 3 / kStep * kStep;
     const std::size_t half = 3 * third / 2 / kStep * kStep;
-    std::vector<float> sink(threads);
     const double bytes = sizeof(float);
-    report::Bandwidth result = level;
-    result.working_set_bytes = 3 * third * sizeof(float);
-    result.read_gbs = team_gbs(team, bytes * 3 * static_cast<double>(third), [&](std::size_t t) {
+    report::Bandwidth& point = points.emplace_back();
+    point.working_set_bytes = 3 * third * sizeof(float);
+    point.read_gbs = team_gbs(team, bytes * 3 * static_cast<double>(third), [&](std::size_t t) {
       sink[t] = HWY_DYNAMIC_DISPATCH(read_array)(arrays[t].get(), 3 * third);
     });
-    result.copy_gbs = team_gbs(team, bytes * 2 * static_cast<double>(half), [&](std::size_t t) {
+    point.copy_gbs = team_gbs(team, bytes * 2 * static_cast<double>(half), [&](std::size_t t) {
       HWY_DYNAMIC_DISPATCH(copy_array)(arrays[t].get(), arrays[t].get() + half, half);
     });
-    result.triad_gbs = team_gbs(team, bytes * 3 * static_cast<double>(third), [&](std::size_t t) {
+    point.triad_gbs = team_gbs(team, bytes * 3 * static_cast<double>(third), [&](std::size_t t) {
       float* a = arrays[t].get();
       HWY_DYNAMIC_DISPATCH(triad_array)(a, a + third, a + 2 * third, third);
     });
-    results.push_back(std::move(result));
   }
-  return results;
+  return points;
 }
 
 }  // namespace hwprof

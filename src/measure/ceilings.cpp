@@ -21,8 +21,10 @@ report::Peak measure_peak(const Machine& machine, ThreadTeam& team) {
   for (std::size_t i = 0; i < rates.size(); ++i) {
     peak.by_isa.emplace_back(fma_kernels()[i].isa, median(rates[i]));
   }
-  peak.bandwidth =
-      measure_bandwidth(cache_levels(machine, peak.threads), machine.memory_bytes, team);
+  const std::vector<report::Bandwidth> levels = cache_levels(machine, peak.threads);
+  peak.bandwidth_by_size =
+      measure_bandwidth(largest_working_set(levels, machine.memory_bytes, peak.threads), team);
+  peak.bandwidth = bandwidth_of(levels, peak);
   return peak;
 }
 

@@ -2,6 +2,7 @@
 // cache level. What `hwprof peak` prints and what `hwprof profile` holds its rows against.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -15,14 +16,13 @@ namespace hwprof {
 // McCalpin's STREAM. Bytes are those that the program reads and writes; a cache's write-allocate
 // traffic is not counted.
 //
-// One result a level of `levels` (cache_levels()), each thread working on an array of its own that
-// fills half of its share of the level; memory: four times the last cache, at most 256 MiB in all
-// and at most an eighth of `memory_bytes`. About 30 ms a level. Levels whose arrays cannot be had
-// are left out.
-std::vector<report::Bandwidth> measure_bandwidth(const std::vector<report::Bandwidth>& levels,
-                                                 std::uint64_t memory_bytes, ThreadTeam& team);
+// Over working sets from 8 KiB a thread to `largest_bytes`, smallest first, each thread on arrays
+// of its own, by its CPU time. What a machine says of its caches decides nothing here: a virtual
+// one names the host's, of which it gets a part. Empty where there is no memory for the arrays.
+std::vector<report::Bandwidth> measure_bandwidth(std::uint64_t largest_bytes, ThreadTeam& team,
+                                                 const std::atomic<bool>* stop = nullptr);
 
-// About 0.2 s.
+// About 0.6 s.
 report::Peak measure_peak(const Machine& machine, ThreadTeam& team);
 
 // Names the fastest kernel's rate as the peak. `slices`, where there are any, are its rates

@@ -25,7 +25,7 @@ bool has_peaks(const TimeSample& sample) {
 }
 
 RatioEstimate ratio_of(const std::vector<double>& baseline, const std::vector<double>& other) {
-  return {median(other) / median(baseline), bootstrap_median_ratio(baseline, other)};
+  return {median(other) / median(baseline), median_ratio_interval(baseline, other)};
 }
 
 RowChange estimate(const SamplePair& pair, std::size_t rows) {

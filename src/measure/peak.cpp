@@ -88,8 +88,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+
+#include "src/base/clock.h"
 
 namespace hwprof {
 namespace {
@@ -194,20 +195,17 @@ const FmaKernel& fastest_fma_kernel() {
 }
 
 double fma_slice_gflops(const FmaKernel& kernel, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  // Chunks of some 100 us; the median chunk is not hurt by an interrupt or a stolen time slice.
-  constexpr std::uint64_t kStepsPerChunk = 20'000;
-  std::vector<double> chunk_ns;
-  const auto begin = Clock::now();
-  for (auto before = begin; before - begin < std::chrono::duration<double>(seconds);) {
+  // Chunks of some 20 us, so that the slice ends in time; the clock of its rate is read twice.
+  constexpr std::uint64_t kStepsPerChunk = 4'000;
+  std::uint64_t steps = 0;
+  const double begin = wall_ns(), cpu_begin = thread_cpu_ns();
+  do {
     kernel.run(kStepsPerChunk);
-    const auto after = Clock::now();
-    chunk_ns.push_back(std::chrono::duration<double, std::nano>(after - before).count());
-    before = after;
-  }
-  const auto middle = chunk_ns.begin() + static_cast<std::ptrdiff_t>(chunk_ns.size() / 2);
-  std::nth_element(chunk_ns.begin(), middle, chunk_ns.end());
-  return kernel.flops_per_step * static_cast<double>(kStepsPerChunk) / *middle;
+    steps += kStepsPerChunk;
+  } while (wall_ns() - begin < seconds * 1e9);
+  // A clock with coarse steps (an emulator's) may not have moved.
+  const double cpu_ns = std::max(1.0, thread_cpu_ns() - cpu_begin);
+  return kernel.flops_per_step * static_cast<double>(steps) / cpu_ns;
 }
 
 }  // namespace hwprof

@@ -24,7 +24,7 @@ const std::vector<FmaKernel>& fma_kernels();
 // The one with the highest measured rate. Measured once (about 20 ms), then remembered.
 const FmaKernel& fastest_fma_kernel();
 
-// GFLOP/s over one slice of about `seconds` on the calling thread.
+// GFLOP/s over one slice of about `seconds` on the calling thread, by its CPU time.
 double fma_slice_gflops(const FmaKernel& kernel, double seconds);
 
 }  // namespace hwprof

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace hwprof {
 
@@ -26,13 +27,60 @@ Roofline roofline(const Cost& cost, const report::Peak& peak) {
   const auto level = holding(cost.working_set_bytes, peak.bandwidth);
   Roofline result;
   result.intensity = cost.flops / cost.bytes;
-  if (level == peak.bandwidth.end()) return result;
+  const std::optional<double> gbs = ceiling_gbs(cost.working_set_bytes, peak);
+  if (level == peak.bandwidth.end() || !gbs) return result;
   result.compute_ns = cost.flops / peak.f32_gflops;
-  result.memory_ns = cost.bytes / level->read_gbs;
+  result.memory_ns = cost.bytes / *gbs;
   result.ns = std::max(result.compute_ns, result.memory_ns);
   result.compute_bound = result.compute_ns >= result.memory_ns;
   result.level = level->level;
   return result;
+}
+
+std::optional<double> ceiling_gbs(double working_set_bytes, const report::Peak& peak) {
+  // A smaller array is faster: the largest point below bounds from above. So does a larger one that
+  // was faster, by whatever disturbed the smaller.
+  const std::vector<report::Bandwidth>& points = peak.bandwidth_by_size;
+  std::optional<double> best;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool last = i + 1 == points.size();
+    const auto next = last ? 0 : static_cast<double>(points[i + 1].working_set_bytes);
+    if (!last && next * peak.threads <= working_set_bytes) continue;
+    const auto& [read, copy, triad] =
+        std::tie(points[i].read_gbs, points[i].copy_gbs, points[i].triad_gbs);
+    best = std::max({best.value_or(0), read, copy, triad});
+  }
+  return best;
+}
+
+std::vector<report::Bandwidth> bandwidth_of(const std::vector<report::Bandwidth>& levels,
+                                            const report::Peak& peak) {
+  std::vector<report::Bandwidth> found;
+  double held_bytes = 0;  // by the levels before
+  for (const report::Bandwidth& level : levels) {
+    const report::Bandwidth* of = nullptr;
+    for (const report::Bandwidth& point : peak.bandwidth_by_size) {
+      const double all_bytes = static_cast<double>(point.working_set_bytes) * peak.threads;
+      const bool fits = level.capacity_bytes == 0 || all_bytes <= level.capacity_bytes / 2;
+      if (fits && all_bytes > held_bytes) of = &point;
+    }
+    if (of != nullptr) {
+      report::Bandwidth& result = found.emplace_back(*of);
+      result.level = level.level;
+      result.capacity_bytes = level.capacity_bytes;
+    }
+    held_bytes = level.capacity_bytes / 2;
+  }
+  return found;
+}
+
+std::uint64_t largest_working_set(const std::vector<report::Bandwidth>& levels,
+                                  std::uint64_t memory_bytes, int threads) {
+  double size = 256.0 * 1024 * 1024;
+  for (const report::Bandwidth& level : levels)  // the last cache counts; memory has no capacity
+    if (level.capacity_bytes > 0) size = std::min(256.0 * 1024 * 1024, 4 * level.capacity_bytes);
+  if (memory_bytes > 0) size = std::min(size, static_cast<double>(memory_bytes) / 8);
+  return static_cast<std::uint64_t>(size / threads);
 }
 
 std::vector<report::Bandwidth> cache_levels(const Machine& machine, int threads) {

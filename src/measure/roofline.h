@@ -27,6 +27,20 @@ Roofline roofline(const Cost& cost, const report::Peak& peak);
 // The first of `levels`, fastest first, that holds so many bytes; empty: none does.
 std::string level_of(double working_set_bytes, const std::vector<report::Bandwidth>& levels);
 
+// Of `peak`'s points, the most that any mix of reads and writes reached with arrays as large as
+// `working_set_bytes` of all threads together, or larger; absent where none was measured.
+std::optional<double> ceiling_gbs(double working_set_bytes, const report::Peak& peak);
+
+// Of each of `levels` the point of `peak` that fills half of it, and of memory the largest. Levels
+// that no point falls into are left out.
+std::vector<report::Bandwidth> bandwidth_of(const std::vector<report::Bandwidth>& levels,
+                                            const report::Peak& peak);
+
+// Bytes of arrays, a thread, that lie in memory: four times the last cache, at most 256 MiB in all
+// and an eighth of the memory.
+std::uint64_t largest_working_set(const std::vector<report::Bandwidth>& levels,
+                                  std::uint64_t memory_bytes, int threads);
+
 // Name and capacity of each level, no bandwidth yet, for `threads` threads on cores of their own,
 // memory last.
 std::vector<report::Bandwidth> cache_levels(const Machine& machine, int threads);

@@ -3,38 +3,60 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
-#include "counters/machine/affinity.h"
+#include "src/base/clock.h"
+#include "src/measure/disturbance.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr double kPieceNs = 0.3e6;
+// Of its wall time: beyond this, a piece has waited for a CPU, not for another thread to wake up.
+constexpr double kWaitedShare = 0.05;
 
-double ns_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double, std::nano>(end - begin).count();
+// A moment on both clocks, the wall clock outside, so that no CPU time is missing in the wall's.
+struct Moment {
+  double wall_ns = 0, cpu_ns = 0;
+};
+Moment begin_now() {
+  Moment now;
+  now.wall_ns = wall_ns();
+  now.cpu_ns = thread_cpu_ns();
+  return now;
+}
+Moment end_now() {
+  Moment now;
+  now.cpu_ns = thread_cpu_ns();
+  now.wall_ns = wall_ns();
+  return now;
 }
 
-double ns_since(Clock::time_point begin) { return ns_between(begin, Clock::now()); }
-
-// Calls between two looks at the clock, and such chunks in a slice. A chunk of 50 us makes the
-// clock's own 30 ns invisible; the median over chunks is not hurt by a stolen time slice.
-struct SlicePlan {
-  std::uint64_t calls_per_chunk = 1, chunks = 1;
-  bool slow = false;  // one call is longer than a slice
+// What passed on both clocks: the one that counts, and whether other programs lengthened it.
+struct Span {
+  double wall_ns = 0, work_ns = 0, on_cpu_ns = 0;
+  bool waited = false;
 };
 
-SlicePlan plan_slice(double call_ns, double slice_s) {
-  constexpr double kChunkNs = 50e3;
-  SlicePlan plan;
-  plan.calls_per_chunk = static_cast<std::uint64_t>(std::max(1.0, std::ceil(kChunkNs / call_ns)));
-  const double chunk_ns = call_ns * static_cast<double>(plan.calls_per_chunk);
-  plan.chunks = static_cast<std::uint64_t>(std::max(1.0, std::round(slice_s * 1e9 / chunk_ns)));
-  plan.slow = call_ns > slice_s * 1e9;
+// Calls of a piece, pieces of a slice, and seconds of the peak between them: as long as a piece, so
+// that both see the same moods of the machine. A piece of 0.3 ms makes two readings of the CPU
+// clock invisible.
+struct Plan {
+  std::uint64_t calls = 1, pieces = 1;
+  double peak_s = 0;
+};
+
+Plan plan_slice(double call_ns, const ScheduleOptions& options) {
+  const auto whole = [](double count) {
+    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(count)));
+  };
+  Plan plan;
+  plan.calls = options.loops.value_or(whole(kPieceNs / std::max(call_ns, 1.0)));
+  const double piece_ns = std::max(call_ns, 1.0) * static_cast<double>(plan.calls);
+  if (!options.loops) plan.pieces = whole(options.slice_s * 1e9 / piece_ns);
+  plan.peak_s = 1e-9 * std::max(kPieceNs, std::min(piece_ns, options.longest_peak_s * 1e9));
   return plan;
 }
 
@@ -46,26 +68,84 @@ rusage usage_of(int who) {
 
 long involuntary_switches() { return usage_of(RUSAGE_THREAD).ru_nivcsw; }
 
-void add_call(Measurement& measured, double ns) {
-  measured.min_ns = measured.calls == 0 ? ns : std::min(measured.min_ns, ns);
-  measured.total_ns += ns;
-  ++measured.calls;
-  measured.slices.emplace_back().ns = ns;
+// The least of many: a reading costs no less, and whatever else it met is not its own.
+double reading_ns(double (*clock)()) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 1000; ++i) {
+    const double before = clock();
+    least = std::min(least, clock() - before);
+  }
+  return least;
+}
+
+void add_time(Measurement& measured, const Span& span, std::uint64_t calls) {
+  const double call_ns = span.work_ns / static_cast<double>(calls);
+  if (!span.waited) {
+    measured.min_ns = measured.pieces.empty() ? call_ns : std::min(measured.min_ns, call_ns);
+    measured.pieces.push_back(call_ns);
+  }
+  measured.wall_ns += span.wall_ns;
+  measured.on_cpu_ns += span.on_cpu_ns;
+  measured.calls += calls;
+}
+
+void add_call(Measurement& measured, const Span& span) {
+  add_time(measured, span, 1);
+  report::Slice& slice = measured.slices.emplace_back();
+  slice.ns = span.wall_ns;
+  slice.work_ns = span.work_ns;
+  slice.waited = span.waited;
 }
 
 // Of the samples from `first` on.
-void add_peak_ratios(Measurement& measured, std::size_t first, double flops, double peak_gflops) {
-  if (flops == 0) return;
+void add_peaks(Measurement& measured, std::size_t first, double flops, double peak_gflops) {
   for (std::size_t i = first; i < measured.slices.size(); ++i) {
-    measured.peak_ratio.push_back(flops / measured.slices[i].ns / peak_gflops);
+    report::Slice& slice = measured.slices[i];
+    slice.peak_gflops = peak_gflops;
+    if (flops > 0) slice.peak_ratio = flops / slice.work_ns / peak_gflops;
   }
+}
+
+// Slices in which something else happened, unless too few others are left.
+void leave_out_disturbed(Measurement& measured) {
+  report::LeftOut out;
+  const auto disturbed = [](const report::Slice& slice) {
+    return slice.waited || slice.stolen.value_or(false) || slice.migrated.value_or(false);
+  };
+  for (const report::Slice& slice : measured.slices) {
+    if (slice.waited) {
+      ++out.waited;
+    } else if (slice.stolen.value_or(false)) {
+      ++out.stolen;
+    } else {
+      out.moved += slice.migrated.value_or(false) ? 1 : 0;
+    }
+  }
+  if (out.total() == 0) return;
+  measured.disturbed = measured.slices.size() - out.total() < kMinSamplesForInterval;
+  if (measured.disturbed) return;
+  measured.left_out = out;
+  std::erase_if(measured.slices, disturbed);
+}
+
+// A window that cannot be started or read back adds nothing: the event then has no value.
+template <class F>
+void count(Counting& counting, std::size_t pass, Tally& tally, double calls, const F& run) {
+  const bool counted = counting.start(pass).has_value();
+  run();
+  if (counted) (void)counting.stop(pass, tally, calls);
 }
 
 class Schedule {
  public:
   Schedule(std::span<const Work> work, ThreadTeam& team, Counting* counting,
            const ScheduleOptions& options)
-      : work_(work), team_(team), counting_(counting), options_(options), states_(work.size()) {
+      : work_(work),
+        team_(team),
+        counting_(counting),
+        options_(options),
+        steal_(options.cpus),
+        states_(work.size()) {
     result_.work.resize(work.size());
     for (std::size_t i = 0; i < work.size(); ++i) {
       if (in_parts(i)) result_.work[i].parts.resize(work[i].parts.size());
@@ -74,37 +154,40 @@ class Schedule {
 
   ScheduleResult run(const std::atomic<bool>& stop, const std::function<void(double)>& progress) {
     warm_up(stop);
+    delays_.refresh();
     const long switches_before = involuntary_switches();
-    const auto measuring_since = Clock::now();
+    const double measuring_since = wall_ns();
     if (counting_ != nullptr && counting_->refresh_threads()) counted_ = counting_->passes() > 0;
-    double peak_before = measure_peak();
+    last_peak_ = measure_peak(kPieceNs * 1e-9);
     while (!stop.load(std::memory_order_relaxed)) {
       const std::size_t next = pick();
       if (next == work_.size()) break;
-      const std::size_t first = samples(next);
-      run_slice(next);
-      const double peak_after = measure_peak();
-      note_peak(next, first, (peak_before + peak_after) / 2);
-      peak_before = peak_after;
-      update_convergence(next);
+      State& state = states_[next];
+      const double before = wall_ns();
+      if (in_parts(next)) {
+        slice_in_parts(next);
+      } else {
+        slice_of_calls(next);
+      }
+      state.spent_ns += wall_ns() - before;
       progress(fraction_done());
     }
     result_.interrupted = stop.load(std::memory_order_relaxed);
     result_.involuntary_switches_per_s =
         static_cast<double>(involuntary_switches() - switches_before) /
-        (ns_since(measuring_since) * 1e-9);
+        ((wall_ns() - measuring_since) * 1e-9);
+    if (!options_.repeat) settle();
     return std::move(result_);
   }
 
  private:
   struct State {
-    SlicePlan plan;
+    Plan plan;
     double spent_ns = 0;
-    double last_ns = 0;                // end of the last slice, since the run began
-    std::size_t must = 1, enough = 0;  // samples: whatever the budget, and to be converged
-    std::size_t next_look = 0;         // at convergence: each costs a millisecond and more
-    bool converged = false;
-    std::vector<Clock::time_point> boundaries;  // of parts
+    std::size_t windows = 0;         // of counting
+    std::size_t must = 1;            // slices, whatever the budget
+    double (*clock)() = wall_ns;     // that is read between parts
+    std::vector<double> boundaries;  // of parts
   };
 
   [[nodiscard]] bool in_parts(std::size_t i) const { return work_[i].by_part; }
@@ -112,127 +195,170 @@ class Schedule {
     return result_.work[i].whole.slices.size();
   }
 
-  // The first call faults pages in and wakes threads: it says how long a slice has to be, no more.
+  // The first call faults pages in and wakes threads: it says how long a piece has to be, no more.
   void warm_up(const std::atomic<bool>& stop) {
     for (std::size_t i = 0; i < work_.size() && !stop.load(std::memory_order_relaxed); ++i) {
       State& state = states_[i];
-      if (in_parts(i)) {
-        state.must = state.enough = kMinSamplesForInterval;
-        state.boundaries.resize(work_[i].parts.size() + 1);
-        continue;
-      }
-      const std::function<void()>& run = work_[i].parts.front().run;
       double call_ns = work_[i].first_call_ns;
-      if (call_ns == 0) {
-        const auto begin = Clock::now();
-        run();
-        call_ns = ns_since(begin);
-      }
-      if (call_ns < options_.slice_s * 1e9 / 4) {
-        const auto again = Clock::now();
-        run();
-        call_ns = ns_since(again);
-      }
-      state.plan = plan_slice(std::max(call_ns, 1.0), options_.slice_s);
-      if (options_.loops) {
-        state.plan.calls_per_chunk = *options_.loops;
-        state.plan.chunks = 1;
-      }
-      result_.work[i].whole.calls_a_slice = state.plan.calls_per_chunk * state.plan.chunks;
-      state.enough = std::max(state.plan.slow ? options_.min_samples_slow : options_.min_samples,
-                              counting_ == nullptr ? std::size_t{0} : counting_->passes());
-      state.spent_ns = state.plan.slow ? call_ns : 0;
+      if (call_ns == 0) call_ns = timed([&] { call_whole(i); });
+      if (call_ns < options_.slice_s * 1e9) call_ns = timed([&] { call_whole(i); });
+      state.plan = plan_slice(call_ns, options_);
+      result_.work[i].whole.calls_a_slice = state.plan.calls * state.plan.pieces;
+      if (in_parts(i))
+        choose_clock(i, call_ns);
+      else if (counting_ != nullptr)
+        state.must = std::max<std::size_t>(1, counting_->passes());
     }
   }
 
-  [[nodiscard]] bool wanted(std::size_t i, bool over) const {
-    if (options_.repeat) return samples(i) < *options_.repeat;
-    return samples(i) < states_[i].must || (!over && !states_[i].converged);
+  template <class F>
+  static double timed(const F& run) {
+    const double before = wall_ns();
+    run();
+    return wall_ns() - before;
+  }
+
+  // Between small parts the CPU clock's system call would be in the way. The wall clock is read
+  // there instead, and calls that another program interrupted are left out: calls of many small
+  // parts are shorter than a time slice of the scheduler, so that others are left.
+  void choose_clock(std::size_t i, double call_ns) {
+    constexpr double kLeastPartNs = 20e3;
+    State& state = states_[i];
+    const auto parts = static_cast<double>(work_[i].parts.size());
+    const bool cpu = work_[i].threads == 1 && call_ns / parts > kLeastPartNs;
+    state.clock = cpu ? thread_cpu_ns : wall_ns;
+    state.must = kMinSamplesForInterval;
+    state.boundaries.resize(work_[i].parts.size() + 1);
+    result_.work[i].clock_ns = reading_ns(state.clock);
   }
 
   // Least time spent first: fast work advances in step, slow work gets an equal share of time.
-  // Past the budget only work without the samples that it must have is still picked. While other
-  // work goes on, what has enough is looked at again now and then: on a shared machine a core is
-  // slower for seconds, and slices in a row would see one mood of it and call it certain.
+  // Nothing ends before the budget does: on a shared machine a core is slower for seconds, and what
+  // stops early has seen one mood of it and calls it certain. Past the budget only work without
+  // the slices that it must have is still picked.
   [[nodiscard]] std::size_t pick() const {
-    constexpr double kAgainNs = 0.25e9;
-    const double now = ns_since(begin_);
-    const bool over = !options_.repeat && now > options_.budget_s * 1e9;
-    std::size_t best = work_.size(), stale = work_.size();
+    const bool over = wall_ns() - begin_ns_ > options_.budget_s * 1e9;
+    std::size_t best = work_.size();
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < work_.size(); ++i) {
-      const State& state = states_[i];
-      const bool is_wanted = wanted(i, over);
-      if (is_wanted && state.spent_ns < least) {
+      const bool wanted =
+          options_.repeat ? samples(i) < *options_.repeat : !over || samples(i) < states_[i].must;
+      if (wanted && states_[i].spent_ns < least) {
         best = i;
-        least = state.spent_ns;
+        least = states_[i].spent_ns;
       }
-      if (!over && !options_.repeat && !is_wanted && now - state.last_ns > kAgainNs) stale = i;
     }
-    return best == work_.size() || stale == work_.size() ? best : stale;
+    return best;
   }
 
-  void run_slice(std::size_t index) {
-    State& state = states_[index];
-    state.spent_ns += in_parts(index) ? slice_in_parts(index) : slice_of_calls(index);
-    state.last_ns = ns_since(begin_);
+  // Runs it between two moments on both clocks.
+  template <class F>
+  Span span_of(std::size_t index, Measurement& measured, const F& run) {
+    const int threads = work_[index].threads;
+    const std::optional<double> waited = threads > 1 ? delays_.ns() : std::nullopt;
+    const Moment begin = begin_now();
+    run();
+    const Moment end = end_now();
+    Span span;
+    span.wall_ns = end.wall_ns - begin.wall_ns;
+    if (threads == 1) {
+      // A clock with coarse steps (an emulator's) may not have moved.
+      span.work_ns = std::max(1.0, end.cpu_ns - begin.cpu_ns);
+      span.on_cpu_ns = end.cpu_ns - begin.cpu_ns;
+      return span;
+    }
+    span.work_ns = span.on_cpu_ns = span.wall_ns;
+    const std::optional<double> waited_since = delays_.ns();
+    measured.waits_known = waited && waited_since;
+    if (!measured.waits_known) return span;
+    const double delay = std::max(0.0, *waited_since - *waited);
+    span.waited = delay > kWaitedShare * span.wall_ns;
+    span.on_cpu_ns = std::max(0.0, span.wall_ns - delay / threads);
+    return span;
   }
 
-  // Returns the nanoseconds of the slice, as the next does.
-  double slice_of_calls(std::size_t index) {
+  // Each pass of events once, then a fourth of the slices: counts need no more.
+  [[nodiscard]] bool is_counted(std::size_t i) const {
+    return samples(i) < counting_->passes() || samples(i) % 4 == 0;
+  }
+  std::size_t pass_of(std::size_t i) { return states_[i].windows++ % counting_->passes(); }
+
+  // Pieces and peaks in turn.
+  void slice_of_calls(std::size_t index) {
     Measurement& measured = result_.work[index].whole;
-    const std::function<void()>& run = work_[index].parts.front().run;
-    const SlicePlan& plan = states_[index].plan;
-    const std::size_t pass = counted_ ? measured.slices.size() % counting_->passes() : 0;
-    std::vector<double> chunk_ns(plan.chunks);
+    const Part& part = work_[index].parts.front();
+    const Plan& plan = states_[index].plan;
+    const auto calls = static_cast<double>(plan.calls);
+    // A window costs some 10 us itself: of many short pieces, calls of their own are counted.
+    const bool in_pieces = counted_ && plan.pieces == 1;
     const unsigned cpu = current_cpu();
     const rusage usage = usage_of(RUSAGE_SELF);
-    const bool counting = counted_ && counting_->start(pass).has_value();
-    const auto begin = Clock::now();
-    auto before = begin;
-    for (double& ns : chunk_ns) {
-      for (std::uint64_t call = 0; call < plan.calls_per_chunk; ++call) run();
-      const auto after = Clock::now();
-      ns = ns_between(before, after) / static_cast<double>(plan.calls_per_chunk);
-      before = after;
+    const std::optional<std::uint64_t> stolen = steal_.ticks();
+    std::vector<double> work_ns, peaks, ratios, waited_ns;
+    double wall = 0;
+    const auto run_piece = [&] {
+      for (std::uint64_t call = 0; call < plan.calls; ++call) part.run();
+    };
+    for (std::uint64_t piece = 0; piece < plan.pieces; ++piece) {
+      Span span;
+      const auto time_piece = [&] { span = span_of(index, measured, run_piece); };
+      if (in_pieces) {
+        count(*counting_, pass_of(index), measured.tally, calls, time_piece);
+      } else {
+        time_piece();
+      }
+      const double peak_before = last_peak_;
+      last_peak_ = measure_peak(plan.peak_s);
+      const double peak = (peak_before + last_peak_) / 2;
+      add_time(measured, span, plan.calls);
+      wall += span.wall_ns;
+      (span.waited ? waited_ns : work_ns).push_back(span.work_ns / calls);
+      if (span.waited) continue;
+      peaks.push_back(peak);
+      if (part.flops > 0) ratios.push_back(part.flops * calls / span.work_ns / peak);
     }
-    const double slice_ns = ns_between(begin, before);
-    const auto calls = plan.calls_per_chunk * plan.chunks;
-    // A window that cannot be read back adds nothing to the tally: the event then has no value.
-    if (counting) (void)counting_->stop(pass, measured.tally, static_cast<double>(calls));
-    const bool migrated = current_cpu() != cpu;
-    const rusage used = usage_of(RUSAGE_SELF);
-    measured.migrations += migrated ? 1 : 0;
+    if (counted_ && !in_pieces && is_counted(index)) {
+      count(*counting_, pass_of(index), measured.tally, calls * static_cast<double>(plan.pieces),
+            [&] {
+              for (std::uint64_t piece = 0; piece < plan.pieces; ++piece) run_piece();
+            });
+    }
 
-    const double fastest = *std::min_element(chunk_ns.begin(), chunk_ns.end());
-    measured.min_ns = measured.calls == 0 ? fastest : std::min(measured.min_ns, fastest);
-    measured.calls += calls;
-    measured.total_ns += slice_ns;
+    const rusage used = usage_of(RUSAGE_SELF);
     report::Slice& slice = measured.slices.emplace_back();
-    slice.ns = median(std::move(chunk_ns));
-    slice.migrated = migrated;
+    slice.ns = wall / (static_cast<double>(plan.pieces) * calls);
+    slice.waited = work_ns.empty();
+    slice.work_ns = median(slice.waited ? std::move(waited_ns) : std::move(work_ns));
+    slice.peak_gflops = peaks.empty() ? last_peak_ : median(std::move(peaks));
+    if (part.flops > 0) {
+      slice.peak_ratio = ratios.empty() ? part.flops / slice.work_ns / *slice.peak_gflops
+                                        : median(std::move(ratios));
+    }
+    slice.migrated = current_cpu() != cpu;
+    if (const auto ticks = steal_.ticks(); ticks && stolen) slice.stolen = *ticks > *stolen;
     // Of the whole process: a thread of the team that waits delays the others.
     slice.involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw - usage.ru_nivcsw);
     slice.page_faults = static_cast<std::uint64_t>(used.ru_minflt - usage.ru_minflt +
                                                    used.ru_majflt - usage.ru_majflt);
-    return slice_ns;
   }
 
   // Calls with and without a clock in between, interleaved, until the slice is over. The first call
-  // of a slice is not counted: the peak's slice before it left the caches as it likes.
-  double slice_in_parts(std::size_t i) {
-    const auto begin = Clock::now();
+  // of a slice is not counted: the peak's piece before it left the caches as it likes.
+  void slice_in_parts(std::size_t i) {
+    WorkTimes& times = result_.work[i];
+    const std::size_t first = samples(i);
+    const double peak_before = last_peak_;
+    const double begin = wall_ns();
     call_whole(i);
-    if (samples(i) == 0) call_whole(i);
     do {
       call_by_part(i);
-      const auto before = Clock::now();
-      call_whole(i);
-      const double whole_ns = ns_since(before);
-      add_call(result_.work[i].whole, whole_ns);
-    } while (ns_since(begin) < options_.slice_s * 1e9 &&
+      add_call(times.whole, span_of(i, times.whole, [&] { call_whole(i); }));
+    } while (wall_ns() - begin < options_.slice_s * 1e9 &&
              (!options_.repeat || samples(i) < *options_.repeat));
-    return ns_since(begin);
+    last_peak_ = measure_peak(states_[i].plan.peak_s);
+    const double peak = (peak_before + last_peak_) / 2;
+    for (std::size_t p = 0; p < times.parts.size(); ++p)
+      add_peaks(times.parts[p], first, work_[i].parts[p].flops, peak);
   }
 
   void call_whole(std::size_t i) {
@@ -241,96 +367,80 @@ class Schedule {
 
   void call_by_part(std::size_t i) {
     const std::vector<Part>& parts = work_[i].parts;
-    std::vector<Clock::time_point>& at = states_[i].boundaries;
-    at[0] = Clock::now();
-    for (std::size_t p = 0; p < parts.size(); ++p) {
-      parts[p].run();
-      at[p + 1] = Clock::now();
-    }
     WorkTimes& times = result_.work[i];
-    times.sum_ns.push_back(ns_between(at.front(), at.back()));
+    State& state = states_[i];
+    std::vector<double>& at = state.boundaries;
+    const Span call = span_of(i, times.whole, [&] {
+      at.front() = state.clock();
+      for (std::size_t p = 0; p < parts.size(); ++p) {
+        parts[p].run();
+        at[p + 1] = state.clock();
+      }
+    });
+    // On the wall clock, a single thread has waited where its CPU time is not all of it.
+    const bool waited =
+        call.waited || (state.clock == wall_ns && work_[i].threads == 1 &&
+                        call.wall_ns - call.on_cpu_ns > kWaitedShare * call.wall_ns);
+    Span sum;
+    sum.waited = waited;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      add_call(times.parts[p], ns_between(at[p], at[p + 1]));
+      Span span = call;
+      span.work_ns = std::max(1.0, at[p + 1] - at[p] - times.clock_ns);
+      span.wall_ns = span.on_cpu_ns = span.work_ns;
+      span.waited = waited;
+      sum.work_ns += span.work_ns;
+      add_call(times.parts[p], span);
     }
+    add_call(times.sum, sum);
   }
 
-  double measure_peak() {
-    result_.peak_gflops.push_back(
-        team_peak_gflops(team_, fastest_fma_kernel(), options_.peak_slice_s));
+  double measure_peak(double seconds) {
+    result_.peak_gflops.push_back(team_peak_gflops(team_, fastest_fma_kernel(), seconds));
     return result_.peak_gflops.back();
   }
 
-  // `peak_gflops`: mean of the peaks around the slice, whose samples begin with `first`.
-  void note_peak(std::size_t index, std::size_t first, double peak_gflops) {
-    const std::vector<Part>& parts = work_[index].parts;
-    WorkTimes& times = result_.work[index];
-    if (in_parts(index)) {
-      for (std::size_t p = 0; p < parts.size(); ++p) {
-        add_peak_ratios(times.parts[p], first, parts[p].flops, peak_gflops);
-      }
-      return;
+  void settle() {
+    for (WorkTimes& times : result_.work) {
+      leave_out_disturbed(times.whole);
+      leave_out_disturbed(times.sum);
+      for (Measurement& part : times.parts) leave_out_disturbed(part);
     }
-    times.whole.slices.back().peak_gflops = peak_gflops;
-    add_peak_ratios(times.whole, first, parts.front().flops, peak_gflops);
-  }
-
-  // Resampling thousands of calls of many parts would take longer than measuring them.
-  void update_convergence(std::size_t index) {
-    constexpr std::size_t kLookEvery = 5;
-    State& state = states_[index];
-    const WorkTimes& times = result_.work[index];
-    const std::size_t now = samples(index);
-    if (options_.repeat) {
-      state.converged = now >= *options_.repeat;
-      return;
-    }
-    if (now < std::max(state.enough, state.next_look)) return;
-    state.next_look = now + (in_parts(index) ? now : kLookEvery);
-    const auto interval = in_parts(index) ? ordered_median : bootstrap_median;
-    const auto narrow = [&](const std::vector<double>& values) {
-      return values.empty() ||
-             relative_half_width(interval(values), median(values)) <= options_.target_half_width;
-    };
-    state.converged = narrow(times.whole.call_ns()) && narrow(times.whole.peak_ratio) &&
-                      std::all_of(times.parts.begin(), times.parts.end(),
-                                  [&](const Measurement& part) { return narrow(part.call_ns()); });
   }
 
   [[nodiscard]] double fraction_done() const {
-    const double by_time = options_.repeat ? 0 : ns_since(begin_) / (options_.budget_s * 1e9);
-    double by_samples = 0;
-    for (std::size_t i = 0; i < work_.size(); ++i) {
-      const double share = static_cast<double>(samples(i)) /
-                           static_cast<double>(options_.repeat.value_or(states_[i].enough));
-      by_samples += (states_[i].converged ? 1.0 : std::min(0.95, share));
-    }
-    return std::clamp(std::max(by_time, by_samples / static_cast<double>(work_.size())), 0.0, 1.0);
+    if (!options_.repeat)
+      return std::clamp((wall_ns() - begin_ns_) / (options_.budget_s * 1e9), 0.0, 1.0);
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < work_.size(); ++i) done += samples(i);
+    return static_cast<double>(done) / static_cast<double>(*options_.repeat * work_.size());
   }
 
   std::span<const Work> work_;
   ThreadTeam& team_;
   Counting* counting_;
   const ScheduleOptions& options_;
+  RunDelays delays_;
+  Steal steal_;
   std::vector<State> states_;
   ScheduleResult result_;
   bool counted_ = false;
-  Clock::time_point begin_ = Clock::now();
+  double last_peak_ = 0;
+  double begin_ns_ = wall_ns();
 };
-
-// A window that cannot be started or read back adds nothing: the event then has no value.
-template <class F>
-void count(Counting& counting, std::size_t pass, Tally& tally, const F& run) {
-  const bool counted = counting.start(pass).has_value();
-  run();
-  if (counted) (void)counting.stop(pass, tally, 1);
-}
 
 }  // namespace
 
-std::vector<double> Measurement::call_ns() const {
+std::vector<double> Measurement::values(double report::Slice::*member) const {
   std::vector<double> all;
   all.reserve(slices.size());
-  for (const report::Slice& slice : slices) all.push_back(slice.ns);
+  for (const report::Slice& slice : slices) all.push_back(slice.*member);
+  return all;
+}
+
+std::vector<double> Measurement::peak_ratios() const {
+  std::vector<double> all;
+  for (const report::Slice& slice : slices)
+    if (slice.peak_ratio) all.push_back(*slice.peak_ratio);
   return all;
 }
 
@@ -340,13 +450,6 @@ double team_peak_gflops(ThreadTeam& team, const FmaKernel& kernel, double second
   double sum = 0;
   for (const double rate : gflops) sum += rate;
   return sum;
-}
-
-double clock_reading_ns() {
-  constexpr int kReadings = 1000;
-  const auto begin = Clock::now();
-  for (int i = 0; i < kReadings; ++i) (void)Clock::now();
-  return ns_since(begin) / kReadings;
 }
 
 ScheduleResult run_interleaved(std::span<const Work> work, ThreadTeam& team, Counting* counting,
@@ -361,17 +464,17 @@ PartCounts count_parts(std::span<const Work> work, Counting& counting, double bu
   PartCounts counts;
   for (const Work& each : work) counts.work.emplace_back(each.parts.size());
   if (counting.passes() == 0 || !counting.refresh_threads()) return counts;
-  const auto begin = Clock::now();
+  const double begin = wall_ns();
   for (std::size_t call = 0; call < kMostCalls && !stop.load(std::memory_order_relaxed); ++call) {
     const std::size_t pass = call % counting.passes();
-    const bool over = ns_since(begin) > budget_s * 1e9;
+    const bool over = wall_ns() - begin > budget_s * 1e9;
     if (call >= counting.passes() && pass == 0 && over) break;  // each pass equally often
     for (std::size_t i = 0; i < work.size(); ++i) {
       for (std::size_t p = 0; p < work[i].parts.size(); ++p) {
-        count(counting, pass, counts.work[i][p], work[i].parts[p].run);
+        count(counting, pass, counts.work[i][p], 1, work[i].parts[p].run);
       }
     }
-    count(counting, pass, counts.nothing, [] {});
+    count(counting, pass, counts.nothing, 1, [] {});
   }
   return counts;
 }

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "counters/machine/affinity.h"
 #include "counters/perf/counting.h"
 #include "kernels/thread_team.h"
 #include "src/measure/peak.h"
@@ -30,25 +31,27 @@ struct Part {
   double flops = 0;           // of one call, by the model
 };
 
-// One part is called many times a slice, in chunks. Several parts, the layers of a network, are run
-// one after the other, in calls with the clock read between them, and beside each of those one
-// without: only so it can be said that the parts add up to the whole.
+// One part is called many times a slice. Several parts, the layers of a network, are run one after
+// the other, in calls with the clock read between them, and beside each of those one without: only
+// so it can be said that the parts add up to the whole.
 struct Work {
   std::vector<Part> parts;
   bool by_part = false;  // time each of them
+  // It runs on one: then its time is the CPU time of the calling thread, which other programs on
+  // that CPU do not lengthen. Threads wait for each other, a BLAS's own by spinning, so that their
+  // CPU time is no work: of several, wall time counts, in pieces in which none waited for its CPU.
+  int threads = 1;
   // How long a call took before, if it was called: work that is slow is then not warmed up again.
   double first_call_ns = 0;
 };
 
 struct ScheduleOptions {
-  double budget_s = 8;     // for all work together; a last slice may overrun it
-  double slice_s = 0.020;  // a slice is at least one call
-  double peak_slice_s = 0.005;
-  double target_half_width = 0.02;   // of the interval of the median
-  std::size_t min_samples = 15;      // slices; of work in parts, calls: kMinSamplesForInterval
-  std::size_t min_samples_slow = 6;  // where one call is longer than a slice
-  // Fixed by the user: calls a slice, then timed as one; samples, then neither the width of the
-  // interval nor the budget ends the measurement.
+  double budget_s = 8;     // for all work together, used up; a last slice may overrun it
+  double slice_s = 0.005;  // of work; a slice is at least one call
+  double longest_peak_s = 0.005;
+  CpuList cpus = {};  // where the work runs: what the host takes from them is watched
+  // Fixed by the user: calls a slice, then timed as one; slices, all of which are then kept, and
+  // the budget does not end the measurement.
   std::optional<std::uint64_t> loops = std::nullopt;
   std::optional<std::size_t> repeat = std::nullopt;
 };
@@ -57,29 +60,36 @@ struct ScheduleOptions {
 inline constexpr std::size_t kMinSamplesForInterval = 6;
 
 struct Measurement {
-  // A sample each. Of work with one part it is a slice, whose time is the median over its chunks;
-  // of work in parts it is a call, and nobody looked what else happened in it.
+  // Of work in parts, a slice is a call, and nobody looked what else happened in it. A slice of
+  // work with one part is many pieces, each a call or as many as fill 0.3 ms, with the FMA peak
+  // between them: its time is the median piece's, its ratio the median of theirs.
   std::vector<report::Slice> slices;
-  std::vector<double> peak_ratio;  // one a sample: GFLOP/s over the mean of the peaks around it
-  double min_ns = 0;               // fastest chunk, a call
-  double total_ns = 0;             // of all timed calls
+  report::LeftOut left_out;    // slices that are not among them
+  bool disturbed = false;      // too few others were left: they are among them
+  std::vector<double> pieces;  // nanoseconds of a call on the clock that counts
+  double min_ns = 0;           // of those
+  double wall_ns = 0;          // of all timed calls
+  std::uint64_t calls = 0;
+  double on_cpu_ns = 0;     // of `wall_ns`; of several threads their mean
+  bool waits_known = true;  // false: a kernel that does not tell, so nothing was left out
   std::uint64_t calls_a_slice = 0;
-  std::uint64_t calls = 0;       // timed
-  std::uint64_t migrations = 0;  // slices after which the caller was on another CPU than before
-  Tally tally;                   // counts of the same calls
+  Tally tally;  // counts of the same calls
 
-  [[nodiscard]] std::vector<double> call_ns() const;  // of the slices
+  // Of the slices, those that have it.
+  [[nodiscard]] std::vector<double> values(double report::Slice::*member) const;
+  [[nodiscard]] std::vector<double> peak_ratios() const;
 };
 
 struct WorkTimes {
   Measurement whole;
   std::vector<Measurement> parts;  // empty: there is one
-  std::vector<double> sum_ns;      // of the parts, of each call with the clock read between them
+  Measurement sum;                 // of the parts, of each call with the clock read between them
+  double clock_ns = 0;             // of a reading of that clock: taken off each part's time
 };
 
 struct ScheduleResult {
   std::vector<WorkTimes> work;      // in the order given; no samples where it was cut short
-  std::vector<double> peak_gflops;  // every peak slice, all threads together
+  std::vector<double> peak_gflops;  // every peak piece, all threads together
   bool interrupted = false;
   // Times a second that the calling thread had to yield its CPU to somebody else.
   double involuntary_switches_per_s = 0;
@@ -87,9 +97,6 @@ struct ScheduleResult {
 
 // Rate of the FMA kernel on all threads of the team at once.
 double team_peak_gflops(ThreadTeam& team, const FmaKernel& kernel, double seconds);
-
-// Of one reading of the clock, which is in every part's time.
-double clock_reading_ns();
 
 // `team` runs the peak only. `counting` may be null; work in parts is not counted. `stop` is looked
 // at between slices. `progress` gets a fraction in [0, 1].

@@ -21,19 +21,33 @@ constexpr std::size_t kMedianResamples = 2000;
 constexpr std::size_t kTail = kMedianResamples / 40;  // 2.5 %
 constexpr std::uint64_t kSeed = 20260101;
 
-// The median of as many values as `samples` has, drawn as runs of neighbours; the last goes on at
-// the first.
-double block_resampled_median(std::span<const double> samples, std::mt19937_64& random,
-                              std::vector<double>& resample) {
-  const auto block = static_cast<std::size_t>(std::ceil(std::cbrt(samples.size())));
-  resample.clear();
-  while (resample.size() < samples.size()) {
-    const std::size_t first = random() % samples.size();
-    for (std::size_t i = 0; i < block && resample.size() < samples.size(); ++i) {
-      resample.push_back(samples[(first + i) % samples.size()]);
-    }
+// 97.5 % quantile of Student's t for 1, 2, ... degrees of freedom; beyond the table that of the
+// normal distribution with the first correction (Abramowitz and Stegun 26.7.5).
+double student_t(double freedom) {
+  constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
+                               2.228,  2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101};
+  const auto row = static_cast<std::size_t>(std::max(1.0, std::floor(freedom)));
+  if (row <= std::size(kTable)) return kTable[row - 1];
+  constexpr double kNormal = 1.95996;
+  return kNormal + (kNormal * kNormal * kNormal + kNormal) / 4 / freedom;
+}
+
+// Of logarithms: ratios of times are what is of interest.
+struct Spread {
+  double mean = 0, variance = 0, count = 0;  // the variance of a mean of `count` values
+};
+Spread spread_of_logs(std::span<const double> values) {
+  Spread spread{.count = static_cast<double>(values.size())};
+  for (const double value : values) spread.mean += std::log(value) / spread.count;
+  for (const double value : values) {
+    const double away = std::log(value) - spread.mean;
+    spread.variance += away * away / (spread.count - 1) / spread.count;
   }
-  return median(resample);
+  return spread;
+}
+
+Interval around(double centre, double half_of_log) {
+  return {centre * std::exp(-half_of_log), centre * std::exp(half_of_log)};
 }
 
 }  // namespace
@@ -52,30 +66,41 @@ Interval bootstrap_median(std::span<const double> samples) {
   return {medians[kTail], medians[kMedianResamples - 1 - kTail]};
 }
 
-Interval bootstrap_median_ratio(std::span<const double> a, std::span<const double> b) {
-  std::mt19937_64 random(kSeed);
-  std::vector<double> ratios, resample;
-  ratios.reserve(kMedianResamples);
-  for (std::size_t i = 0; i < kMedianResamples; ++i) {
-    const double of_a = block_resampled_median(a, random, resample);
-    ratios.push_back(block_resampled_median(b, random, resample) / of_a);
+std::vector<double> block_medians(std::span<const double> in_order) {
+  constexpr std::size_t kBlocks = 10;
+  const std::size_t blocks = std::min(kBlocks, in_order.size());
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::size_t first = i * in_order.size() / blocks;
+    const std::size_t end = (i + 1) * in_order.size() / blocks;
+    const auto block = in_order.subspan(first, end - first);
+    medians.push_back(median({block.begin(), block.end()}));
   }
-  std::sort(ratios.begin(), ratios.end());
-  return {ratios[kTail], ratios[kMedianResamples - 1 - kTail]};
+  return medians;
 }
 
-Interval ordered_median(std::span<const double> samples) {
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto n = static_cast<double>(sorted.size());
-  const double reach = 1.96 * std::sqrt(n) / 2;
-  const auto rank = [&](double at) { return static_cast<std::size_t>(std::clamp(at, 0.0, n - 1)); };
-  return {sorted[rank(std::floor(n / 2 - reach) - 1)], sorted[rank(std::ceil(n / 2 + reach))]};
+Interval median_interval(std::span<const double> in_order) {
+  const double centre = median({in_order.begin(), in_order.end()});
+  if (in_order.size() < 2) return {centre, centre};
+  const Spread spread = spread_of_logs(block_medians(in_order));
+  return around(centre, student_t(spread.count - 1) * std::sqrt(spread.variance));
 }
 
-Interval median_interval(std::span<const double> samples) {
-  constexpr std::size_t kMany = 500;
-  return samples.size() > kMany ? ordered_median(samples) : bootstrap_median(samples);
+Interval median_ratio_interval(std::span<const double> a, std::span<const double> b) {
+  const double centre = median({b.begin(), b.end()}) / median({a.begin(), a.end()});
+  if (a.size() < 2 || b.size() < 2) return {centre, centre};
+  const Spread of_a = spread_of_logs(block_medians(a)), of_b = spread_of_logs(block_medians(b));
+  const double variance = of_a.variance + of_b.variance;
+  if (variance <= 0) return {centre, centre};
+  const double freedom = variance * variance /
+                         (of_a.variance * of_a.variance / (of_a.count - 1) +
+                          of_b.variance * of_b.variance / (of_b.count - 1));
+  return around(centre, student_t(freedom) * std::sqrt(variance));
+}
+
+Interval mean_log_interval(std::span<const double> values) {
+  const Spread spread = spread_of_logs(values);
+  return around(std::exp(spread.mean), student_t(spread.count - 1) * std::sqrt(spread.variance));
 }
 
 double upper_fence(std::span<const double> samples, double least_fraction, double least_step) {

@@ -20,17 +20,22 @@ struct Interval {
 // so that the same samples always give the same interval. One sample: it is its own interval.
 Interval bootstrap_median(std::span<const double> samples);
 
-// 95 % percentile-bootstrap interval of the median of `b` over that of `a`, each drawn anew on its
-// own, in blocks of neighbours (Künsch 1989), since slices that were measured one after the other
-// resemble each other: single draws would give too narrow an interval.
-Interval bootstrap_median_ratio(std::span<const double> a, std::span<const double> b);
-// The same from the order of the samples alone (Conover 1999, 3.2: the binomial distribution, by
-// its normal approximation): what it costs does not grow with resampling, so for thousands of
-// samples.
-Interval ordered_median(std::span<const double> samples);
+// Slices that were measured one after the other resemble each other: a mood of a shared machine
+// lasts seconds. So they are taken in blocks of neighbours, ten over the whole measurement where
+// there are enough, and a block counts as one observation (batch means: Conway 1963). The values
+// are positive, in the order of measuring; two at least.
+std::vector<double> block_medians(std::span<const double> in_order);
 
-// The bootstrap's interval, or beyond a few hundred samples, where both say the same, the other.
-Interval median_interval(std::span<const double> samples);
+// 95 % interval of the median: Student's t over the logarithms of the blocks' medians, around the
+// median of all. One sample: it is its own interval.
+Interval median_interval(std::span<const double> in_order);
+
+// 95 % interval of the median of `b` over that of `a`, by Welch's test (1947) on the logarithms of
+// their blocks' medians.
+Interval median_ratio_interval(std::span<const double> a, std::span<const double> b);
+
+// The same where the values are the observations: a run each, or a pair of neighbouring runs.
+Interval mean_log_interval(std::span<const double> values);
 
 // What a sample must exceed to stand out: the median and three standard deviations, estimated from
 // the median absolute deviation, which outliers do not move, or `least_fraction` of the median and

@@ -103,7 +103,7 @@ const Record& record<Layers>() {
       field<first_types>("layer_types", "", "of that form"),
       field<&Layers::forms>("forms", "", "all, the first included"),
       field<&Layers::clock_ns>("clock_ns", "ns",
-                               "of one reading of the clock, which is in each layer's time"),
+                               "of one reading of the clock, taken off each layer's time"),
       by_name<&Layers::nothing, &EventCount::name>("counters_of_nothing", "",
                                                    "what counting around nothing counts"),
       field<&Layers::against>("against", "", "null without `--against`"),

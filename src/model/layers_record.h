@@ -57,7 +57,7 @@ struct Against {
 };
 
 struct Layers {
-  double clock_ns = 0;              // of one reading of the clock: in each layer's time
+  double clock_ns = 0;              // of one reading of the clock: taken off each layer's time
   std::vector<EventCount> nothing;  // what counting counts when nothing is run
   std::vector<LayerForm> forms;
   std::optional<Against> against;

@@ -14,6 +14,17 @@ std::optional<std::string> not_judged_because(const Complexity& complexity) {
 }  // namespace
 
 template <>
+const Record& record<CpuUser>() {
+  static constexpr Field kFields[] = {
+      field<&CpuUser::pid>("pid", "", ""),
+      field<&CpuUser::name>("name", "", "as `ps -o comm`"),
+      field<&CpuUser::share>("share", "", "of one CPU"),
+  };
+  static constexpr Record kRecord{"CpuUser", "Another process where work was measured.", kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<Pin>() {
   static constexpr Field kFields[] = {
       field<&Pin::requested>("requested", "", "CPUs of `--pin`; empty: not given"),
@@ -23,6 +34,10 @@ const Record& record<Pin>() {
       field<&Pin::involuntary_switches_per_s>(
           "involuntary_switches_per_s", "1/s",
           "how often measured code had to yield its CPU; null before the run"),
+      field<&Pin::on_cpu>("on_cpu", "", "share of the measured wall time in which work ran"),
+      field<&Pin::others>("others", "",
+                          "processes that used these CPUs meanwhile and still ran at the end, the "
+                          "three that used most"),
   };
   static constexpr Record kRecord{"Pin", "Where it ran.", kFields};
   return kRecord;
@@ -31,7 +46,8 @@ const Record& record<Pin>() {
 template <>
 const Record& record<Bandwidth>() {
   static constexpr Field kFields[] = {
-      field<&Bandwidth::level>("level", "", "`L1`, `L2`, `L3`, `memory`"),
+      field<&Bandwidth::level>("level", "", "`L1`, `L2`, `L3`, `memory`; null: of a size")
+          .null_if_empty(),
       field<&Bandwidth::working_set_bytes>("working_set_bytes", "B", ""),
       field<&Bandwidth::read_gbs>("read_gbs", "1e9 B/s", ""),
       field<&Bandwidth::copy_gbs>("copy_gbs", "1e9 B/s", ""),
@@ -53,6 +69,9 @@ const Record& record<Peak>() {
       by_name<&Peak::bandwidth, &Bandwidth::level, &Bandwidth::read_gbs>(
           "bandwidth_gbs", "1e9 B/s", "read bandwidth of `L1`, `L2`, `L3`, `memory`"),
       field<&Peak::bandwidth>("bandwidth", "", "the same in full"),
+      field<&Peak::bandwidth_by_size>("bandwidth_by_size", "",
+                                      "over arrays of 8 KiB a thread and more: what rooflines "
+                                      "take, at a row's own working set"),
   };
   static constexpr Record kRecord{"Peak", "What the pinned CPUs can do.", kFields};
   return kRecord;

@@ -18,19 +18,28 @@
 
 namespace hwprof::model {
 
+// Another process that ran where work was measured.
+struct CpuUser {
+  int pid = 0;
+  std::string name;
+  double share = 0;  // of one CPU, while work was measured
+};
+
 struct Pin {
   CpuList requested;  // empty: --pin was not given
   CpuList actual;     // CPUs on which the process may run
   // Times a second that measured code had to yield its CPU to another program; absent before the
   // run.
   std::optional<double> involuntary_switches_per_s;
+  std::optional<double> on_cpu;  // share of the measured wall time in which work ran
+  std::vector<CpuUser> others;   // that took most of the rest
   // Of the calling thread: measured slices after which it was on another CPU than before.
   std::uint64_t migrations = 0;  // times that a measured slice ended on another CPU than it began
 };
 
 // Bandwidth of one core or of all pinned CPUs together, as `threads` in Peak says.
 struct Bandwidth {
-  std::string level;                                 // "L1", "L2", "L3", "memory"
+  std::string level;                                 // "L1", "L2", "L3", "memory"; "" of a size
   std::uint64_t working_set_bytes = 0;               // a thread
   double read_gbs = 0, copy_gbs = 0, triad_gbs = 0;  // 1e9 bytes a second
   double capacity_bytes = 0;  // of all instances that the threads use; 0: unlimited (memory)
@@ -42,6 +51,7 @@ struct Peak {
   int threads = 1;
   std::vector<std::pair<std::string, double>> by_isa;  // "scalar", "sse", "avx2", "avx512" | "neon"
   std::vector<Bandwidth> bandwidth;                    // fastest first
+  std::vector<Bandwidth> bandwidth_by_size;            // smallest arrays first; no level named
 };
 
 struct ComplexityRow {
@@ -127,6 +137,8 @@ struct Profile {
 };
 
 template <>
+const Record& record<CpuUser>();
+template <>
 const Record& record<Pin>();
 template <>
 const Record& record<Bandwidth>();
@@ -148,8 +160,9 @@ const Record& record<Profile>();
 }  // namespace hwprof::model
 
 namespace hwprof::report {
-using model::Pin, model::Bandwidth, model::Peak, model::ComplexityRow, model::Complexity,
-    model::PassVariants, model::ForwardPass, model::Workload, model::Warning, model::Profile;
+using model::CpuUser, model::Pin, model::Bandwidth, model::Peak, model::ComplexityRow,
+    model::Complexity, model::PassVariants, model::ForwardPass, model::Workload, model::Warning,
+    model::Profile;
 }  // namespace hwprof::report
 
 namespace hwprof {

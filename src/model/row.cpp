@@ -4,6 +4,17 @@
 
 namespace hwprof::model {
 
+double work_ns(const Row& row) {
+  return row.cpu_time_ns ? row.cpu_time_ns->median : row.time_ns->median;
+}
+
+std::pair<double, double> work_interval_ns(const Row& row) {
+  const auto of = [](const auto& time) {
+    return std::pair(time.ci95_low.value_or(time.min), time.ci95_high.value_or(time.median));
+  };
+  return row.cpu_time_ns ? of(*row.cpu_time_ns) : of(*row.time_ns);
+}
+
 std::string gflops_reason(const Row& row) {
   if (row.gflops) return "";
   if (!row.time_ns) return row.reason;
@@ -32,9 +43,16 @@ std::string counted_flops_reason(const Row& row) {
 
 namespace {
 
-std::optional<std::string_view> no_interval(const TimeNs& time) {
+template <class Time>
+std::optional<std::string_view> no_interval(const Time& time) {
   if (time.ci95_low) return std::nullopt;
   return "fewer than six slices: none brackets the median with 95 %";
+}
+
+std::string cpu_time_reason(const Row& row) {
+  if (row.cpu_time_ns) return "";
+  if (!row.time_ns) return row.reason;
+  return "several threads, of which some wait spinning: their CPU time is no work";
 }
 
 std::string outlier_count(const Repetition& repeated) {
@@ -48,9 +66,9 @@ const Record& record<TimeNs>() {
   static constexpr Field kFields[] = {
       field<&TimeNs::median>("median", "ns", "over the slices").column("time_median_ns"),
       interval<&TimeNs::ci95_low, &TimeNs::ci95_high>(
-          "ci95", "ns", "of the median, by bootstrap; nulls below six slices")
+          "ci95", "ns", "of the median, from blocks of neighbouring slices; nulls below six slices")
           .column("time_ci95_#_ns"),
-      computed<no_interval>("ci95_reason", "", "why there is no interval"),
+      computed<no_interval<TimeNs>>("ci95_reason", "", "why there is no interval"),
       field<&TimeNs::min>("min", "ns", "the fastest slice").column("time_min_ns"),
       field<&TimeNs::mean>("mean", "ns", "over the slices").column("time_mean_ns"),
       field<&TimeNs::samples>("samples", "", "number of slices").column("time_slices"),
@@ -66,6 +84,48 @@ const Record& record<TimeNs>() {
       each<&TimeNs::slices, &Slice::page_faults>("slice_page_faults", "", "of the process"),
   };
   static constexpr Record kRecord{"Time", "Of one call, over slices of many.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<CpuTimeNs>() {
+  static constexpr Field kFields[] = {
+      field<&CpuTimeNs::median>("median", "ns", "over the slices").column("cpu_time_median_ns"),
+      interval<&CpuTimeNs::ci95_low, &CpuTimeNs::ci95_high>(
+          "ci95", "ns", "of the median, from blocks of neighbouring slices; nulls below six")
+          .column("cpu_time_ci95_#_ns"),
+      computed<no_interval<CpuTimeNs>>("ci95_reason", "", "why there is no interval"),
+      field<&CpuTimeNs::min>("min", "ns", "the fastest piece of a slice").column("cpu_time_min_ns"),
+      field<&CpuTimeNs::slices>("slices", "ns", "of each slice of `time_ns`, the median piece"),
+  };
+  static constexpr Record kRecord{
+      "CpuTime", "CPU time of the calling thread, of one call: what rates are made of.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<LeftOut>() {
+  static constexpr Field kFields[] = {
+      field<&LeftOut::moved>("moved", "", "the thread changed its CPU"),
+      field<&LeftOut::stolen>("stolen", "", "the host gave the CPU to others"),
+      field<&LeftOut::waited>("waited", "", "a thread of several waited for its CPU"),
+  };
+  static constexpr Record kRecord{"LeftOut", "Slices that are not among those of a row.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Undisturbed>() {
+  static constexpr Field kFields[] = {
+      field<&Undisturbed::gflops>("gflops", "GFLOP/s", "over the best tenth of the row's pieces")
+          .column("undisturbed_gflops"),
+      field<&Undisturbed::peak_fraction>("peak_fraction", "",
+                                         "that over the best tenth of the peak's pieces")
+          .column("undisturbed_peak_fraction"),
+  };
+  static constexpr Record kRecord{
+      "Undisturbed", "The rate that neighbours leave possible; never mixed with the median.",
+      kFields};
   return kRecord;
 }
 
@@ -120,6 +180,20 @@ const Record& record<Row>() {
       field<&Row::threads>("threads", "", "").column("threads"),
       field<&Row::calls>("calls", "", "timed calls").column("calls"),
       field<&Row::time_ns>("time_ns", "ns", "of one call; null: `reason`").columns_inside(),
+      field<&Row::cpu_time_ns>("cpu_time_ns", "ns", "of one call, by the thread's CPU clock")
+          .columns_inside(),
+      computed<cpu_time_reason>("cpu_time_reason", "", "why it is null").null_if_empty(),
+      field<&Row::on_cpu>(
+          "on_cpu", "",
+          "share of the wall time in which the thread ran; of several, in which they "
+          "did not wait for a CPU, their mean; null where the kernel does not tell")
+          .column("on_cpu"),
+      field<&Row::left_out>("left_out", "", "slices that were disturbed"),
+      field<&Row::disturbed>("disturbed", "",
+                             "too few slices were not, so that those that were are among them"),
+      field<&Row::undisturbed>("undisturbed", "",
+                               "null: no more than the interval away from the median")
+          .columns_inside(),
       field<&Row::repeated>("repeated", "", "with `--loops` or `--repeat`, else null")
           .columns_inside(),
       field<&Row::reason>("reason", "", "why the row has no time")
@@ -128,7 +202,8 @@ const Record& record<Row>() {
           .with(Field::kLastColumn),
       field<&Row::model>("model", "", "of one call").columns_inside(),
       field<&Row::gflops>("gflops", "GFLOP/s",
-                          "`model.flops` over the median time; null where the model has none")
+                          "`model.flops` over the median CPU time, of several threads the "
+                          "median time; null where the model has none")
           .column("gflops"),
       computed<gflops_reason>("gflops_reason", "", "why it is null").null_if_empty(),
       field<&Row::peak_fraction>("peak_fraction", "",
@@ -150,8 +225,13 @@ const Record& record<Row>() {
       field<&Row::roofline_ns>("roofline_ns", "ns",
                                "the larger of FLOP over peak and bytes over bandwidth")
           .column("roofline_ns"),
-      field<&Row::roofline_fraction>("roofline_fraction", "", "that over the median time")
+      field<&Row::roofline_fraction>("roofline_fraction", "",
+                                     "that over the median CPU time, of several threads the "
+                                     "median time")
           .column("roofline_fraction"),
+      field<&Row::roofline_flag>("roofline_flag", "", "why that is above 1")
+          .null_if_empty()
+          .column("roofline_flag"),
       field<&Row::pass>("pass", "", "the forward pass it belongs to")
           .null_if_empty()
           .column("pass")

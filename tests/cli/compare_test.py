@@ -27,9 +27,11 @@ def scaled(report, op, variant, factor, peak=1.0):
 
 
 def steady(report):
-    """A copy in which every row has 20 slices within 1 % of its median, beside a steady peak."""
+    """A copy in which every row has 20 slices within 1 % of its median, beside a steady peak, as of
+    several threads: without CPU time."""
     changed = copy.deepcopy(report)
     for row in changed["rows"]:
+        row["cpu_time_ns"] = None
         time = row["time_ns"]
         time["slices"] = [time["median"] * (1 + (i * 7 % 20 - 9.5) / 1000) for i in range(20)]
         time["slice_peak_gflops"] = [100.0 + i * 3 % 20 / 10 for i in range(20)]
@@ -67,6 +69,17 @@ class Verdicts(Compared):
             for column in ["slice_peak_gflops", "slice_migrated", "slice_page_faults",
                            "slice_involuntary_switches"]:
                 self.assertEqual(len(time[column]), time["samples"], column)
+
+    def test_cpu_time_decides_where_there_is_one(self):
+        waited = copy.deepcopy(self.report)  # other programs took half of the CPU
+        for row in waited["rows"]:
+            time = row["time_ns"]
+            row["cpu_time_ns"] = {"median": time["median"], "min": time["min"],
+                                  "ci95": time["ci95"], "slices": list(time["slices"])}
+            time["median"] *= 2
+            time["slices"] = [2 * ns for ns in time["slices"]]
+        comparison = self.compare(self.report, waited)
+        self.assertEqual(set(self.verdicts(comparison).values()), {"same"})
 
     def test_a_report_is_the_same_as_itself(self):
         comparison = self.compare(self.report, self.report)

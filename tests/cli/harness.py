@@ -49,6 +49,11 @@ def profile(*arguments, **options):
     return json.loads(done.stdout)
 
 
+def work_ns(row):
+    """What rates are made of: CPU time, of several threads wall time."""
+    return (row["cpu_time_ns"] or row["time_ns"])["median"]
+
+
 class CliTest(unittest.TestCase):
     """A test with a folder of its own that must be as empty after a refused call as before."""
 

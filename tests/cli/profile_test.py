@@ -13,7 +13,7 @@ import time
 import unittest
 
 import harness
-from harness import CliTest, environment, hwprof, profile, quick
+from harness import CliTest, environment, hwprof, profile, quick, work_ns
 
 VARIANTS = {
     "conv1d": ["reference", "simd", "blas-im2col", "blas-shifted"],
@@ -65,9 +65,10 @@ class Contract(unittest.TestCase):
             clock = row["counters"]["task-clock"]
             if clock["status"] == "denied":
                 self.skipTest(clock["reason"])
-            # Software events exist on every kernel. A pinned thread cannot use more than one CPU.
-            mean = row["time_ns"]["mean"]
-            self.assertLess(clock["value"], 1.05 * mean)
+            # Software events exist on every kernel. Counted and timed calls are not the same ones,
+            # so the bound is wide: it holds units and calls, not a speed.
+            self.assertLess(clock["value"], 3 * work_ns(row))
+            self.assertGreater(clock["value"], work_ns(row) / 3)
 
     def test_the_model_is_the_course_analysis(self):
         rows = {(row["op"], row["variant"]): row for row in self.report["rows"]}
@@ -85,7 +86,7 @@ class Contract(unittest.TestCase):
         for row in self.report["rows"]:
             if row["gflops"] is not None:
                 self.assertAlmostEqual(row["gflops"],
-                                       row["model"]["flops"] / row["time_ns"]["median"], 6)
+                                       row["model"]["flops"] / work_ns(row), 6)
 
     def test_shares_of_a_forward_pass_add_up(self):
         sums = {}

@@ -87,19 +87,23 @@ Conditions conditions_of(const Sweep& sweep) {
 
 bool is_time(double value) { return value > 0; }
 
-Result<TimeSample> sample_of(const std::optional<report::TimeNs>& time, const std::string& place) {
+// CPU time where a file has it: other programs do not move it.
+Result<TimeSample> sample_of(const report::Row& row, const std::string& place) {
   TimeSample sample;
-  if (!time) return sample;
-  if (!is_time(time->median))
-    return usage_error(fmt::format("{} has no median above 0", place), kNotOurs);
-  sample.median_ns = time->median;
-  for (const report::Slice& slice : time->slices) {
-    if (!is_time(slice.ns))
-      return usage_error(fmt::format("{}.slices is no list of times above 0", place), kNotOurs);
+  if (!row.time_ns) return sample;
+  const std::string clock = place + (row.cpu_time_ns ? ".cpu_time_ns" : ".time_ns");
+  sample.median_ns = work_ns(row);
+  if (!is_time(*sample.median_ns))
+    return usage_error(fmt::format("{} has no median above 0", clock), kNotOurs);
+  for (const report::Slice& slice : row.time_ns->slices) {
     sample.ns.push_back(slice.ns);
     if (is_time(slice.peak_gflops.value_or(0))) sample.peak_gflops.push_back(*slice.peak_gflops);
   }
-  if (sample.peak_gflops.size() != sample.ns.size()) sample.peak_gflops.clear();
+  if (row.cpu_time_ns) sample.ns = row.cpu_time_ns->slices;
+  if (!std::all_of(sample.ns.begin(), sample.ns.end(), is_time))
+    return usage_error(fmt::format("{}.slices is no list of times above 0", clock), kNotOurs);
+  const bool compute = row.bound == report::Bound::kCompute;
+  if (!compute || sample.peak_gflops.size() != sample.ns.size()) sample.peak_gflops.clear();
   return sample;
 }
 
@@ -135,7 +139,7 @@ RowNames names_of(const report::SweepPoint& point, const Sweep& sweep) {
 Result<void> add_row(RowNames names, const report::Row& row, const std::string& place,
                      Comparable& to) {
   if (names.name.empty()) return usage_error(fmt::format("{} has no name", place), kNotOurs);
-  TRY(TimeSample time, sample_of(row.time_ns, place + ".time_ns"));
+  TRY(TimeSample time, sample_of(row, place));
   to.rows.push_back(
       {std::move(names.group), std::move(names.name), std::move(names.label), std::move(time)});
   return {};

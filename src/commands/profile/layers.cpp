@@ -130,7 +130,7 @@ std::vector<report::LayerType> added_up(const std::vector<report::LayerRow>& lay
   for (const report::LayerRow& layer : layers) {
     if (!layer.row.time_ns) continue;
     report::LayerType& type = named(types, layer.name);
-    type.elapsed_ns += layer.row.time_ns->median;
+    type.elapsed_ns += work_ns(layer.row);
     type.share += layer.share.value_or(0);
     ++type.occurrence;
   }
@@ -152,7 +152,8 @@ struct MeasuredForm {
 };
 
 report::LayerForm make_layer_form(const MeasuredForm& measured, const report::Peak& peak,
-                                  int threads, const Limits& limits) {
+                                  std::span<const double> peak_pieces, int threads,
+                                  const Limits& limits) {
   const LayerNet& net = measured.net;
   const WorkTimes* times = measured.times;
   report::LayerForm form;
@@ -160,16 +161,16 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const report::Pe
   form.meaning = net.form().meaning;
   const bool timed = times != nullptr && !times->whole.slices.empty();
   if (timed) {
-    form.whole_ns = summarise(times->whole);
+    form.whole_ns = summarise(times->whole, &report::Slice::work_ns);
     form.inferences = times->whole.slices.size();
-    form.sum_ns = median(times->sum_ns);
+    form.sum_ns = median(times->sum.values(&report::Slice::work_ns));
     form.sum_to_whole = form.sum_ns / form.whole_ns->median;
   } else {
     form.reason = net.reason().empty() ? "interrupted before it was measured" : net.reason();
   }
   double medians_ns = 0;
   for (std::size_t i = 0; timed && i < net.layers().size(); ++i) {
-    medians_ns += median(times->parts[i].call_ns());
+    medians_ns += median(times->parts[i].values(&report::Slice::work_ns));
   }
   const double mean_ns = medians_ns / static_cast<double>(net.layers().size());
   for (std::size_t i = 0; i < net.layers().size(); ++i) {
@@ -182,14 +183,14 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const report::Pe
     const auto error = i < measured.errors.size() ? measured.errors[i] : std::nullopt;
     row.row = make_row(
         net.layers()[i].task(), timed ? &times->parts[i] : nullptr, error,
-        error ? layer.output.front() : 0, peak, threads,
+        error ? layer.output.front() : 0, peak, peak_pieces, threads,
         i < measured.counters.size() ? measured.counters[i] : std::vector<EventCount>(), limits);
     if (!timed) {
       row.row.reason = form.reason;
       continue;
     }
-    row.share = row.row.time_ns->median / medians_ns;
-    row.far_above = row.row.time_ns->median > report::kFarAbove * mean_ns;
+    row.share = work_ns(row.row) / medians_ns;
+    row.far_above = work_ns(row.row) > report::kFarAbove * mean_ns;
   }
   form.types = added_up(form.layers);
   return form;
@@ -207,7 +208,7 @@ report::Against make_against(const std::string& file, const report::LayerForm& f
                            .theirs_ns = seconds[i] * 1e9,
                            .ours_ns = {},
                            .ratio = {}};
-    if (layer.row.time_ns) row.ours_ns = layer.row.time_ns->median;
+    if (layer.row.time_ns) row.ours_ns = work_ns(layer.row);
     set_ratio(row);
     for (report::AgainstRow* sum : {&named(against.types, layer.name), &against.total}) {
       sum->theirs_ns += row.theirs_ns;
@@ -228,11 +229,11 @@ Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>
   report::Profile& record = session.record;
   std::vector<Work> work;
   for (const LayerNet& net : nets) {
-    if (net.reason().empty()) work.push_back(layer_by_layer(net));
+    if (!net.reason().empty()) continue;
+    work.push_back(layer_by_layer(net));
+    work.back().threads = std::max(record.threads, session.blas.threads);
   }
-  constexpr double kPeakSliceSeconds = 0.002;
-  ScheduleOptions schedule{.budget_s = session.seconds_left() * kLayerShare,
-                           .peak_slice_s = kPeakSliceSeconds};
+  ScheduleOptions schedule{.budget_s = session.seconds_left() * kLayerShare, .cpus = session.cpus};
   schedule.repeat = options.budget.repeat;
   const ScheduleResult times =
       run_interleaved(work, session.peak_team(), nullptr, schedule, interrupted(),
@@ -244,7 +245,7 @@ Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>
   const PartCounts counts = count_parts(work, *counting, session.seconds_left() / 2, interrupted());
 
   report::Layers& layers = record.layers.emplace();
-  layers.clock_ns = clock_reading_ns();
+  if (!times.work.empty()) layers.clock_ns = times.work.front().clock_ns;
   layers.nothing = counting->evaluate(counts.nothing);
   std::size_t at = 0;
   for (const LayerNet& net : nets) {
@@ -257,7 +258,8 @@ Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>
       if (layers.forms.empty()) form.errors = layer_errors(net);
       ++at;
     }
-    layers.forms.push_back(make_layer_form(form, *record.peak, record.threads, counting->limits()));
+    layers.forms.push_back(
+        make_layer_form(form, *record.peak, times.peak_gflops, record.threads, counting->limits()));
   }
   record.partial = record.partial || times.interrupted;
   return {};

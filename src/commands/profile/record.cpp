@@ -3,31 +3,96 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <span>
 
 #include "src/measure/outliers.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {
-report::TimeNs summarise(const Measurement& measured) {
-  const std::vector<double> call_ns = measured.call_ns();
-  report::TimeNs time;
-  time.median = median(call_ns);
-  time.min = measured.min_ns;
-  time.mean = measured.total_ns / static_cast<double>(measured.calls);
-  time.samples = static_cast<int>(call_ns.size());
-  if (call_ns.size() >= kMinSamplesForInterval) {
-    const Interval interval = median_interval(call_ns);
-    time.ci95_low = interval.low;
-    time.ci95_high = interval.high;
+namespace {
+
+constexpr double kWantedHalfWidth = 0.02;  // of an interval: wider ones are warned of
+
+template <class Time>
+void set_interval(Time& time, std::span<const double> in_order) {
+  if (in_order.size() < kMinSamplesForInterval) return;
+  const Interval interval = median_interval(in_order);
+  time.ci95_low = interval.low;
+  time.ci95_high = interval.high;
+}
+
+// Median of the largest (or least) tenth; absent where that is less than three values.
+std::optional<double> best_tenth(std::vector<double> values, bool largest) {
+  const std::size_t tenth = values.size() / 10;
+  if (tenth < 3) return std::nullopt;
+  const auto end = values.begin() + static_cast<std::ptrdiff_t>(tenth);
+  if (largest) {
+    std::partial_sort(values.begin(), end, values.end(), std::greater<>());
+  } else {
+    std::partial_sort(values.begin(), end, values.end());
   }
+  values.erase(end, values.end());
+  return median(std::move(values));
+}
+
+// Only what the interval does not hold: else it says nothing new.
+std::optional<report::Undisturbed> undisturbed_rate(const report::Row& row, double flops,
+                                                    const Measurement& measured,
+                                                    std::span<const double> peaks) {
+  const std::optional<double> best_ns = best_tenth(measured.pieces, false);
+  if (!best_ns || !row.peak_fraction_high || flops == 0) return std::nullopt;
+  const std::optional<double> peak = best_tenth({peaks.begin(), peaks.end()}, true);
+  report::Undisturbed rate{.gflops = flops / *best_ns, .peak_fraction = std::nullopt};
+  if (peak) rate.peak_fraction = *rate.gflops / *peak;
+  if (!peak || *rate.peak_fraction <= *row.peak_fraction_high) return std::nullopt;
+  return rate;
+}
+
+// A little above 1 is what two measurements one after the other differ by.
+constexpr double kOverRoofline = 1.02;
+
+std::string flag_of(const report::Row& row) {
+  if (row.roofline_fraction.value_or(0) <= kOverRoofline) return "";
+  if (row.bound == report::Bound::kCompute)
+    return "faster than the FMA peak beside it: the model counts more FLOP than are done, or the "
+           "peak was disturbed";
+  return fmt::format(
+      "its bytes come from a faster level than {}, in whose size its working set "
+      "falls",
+      row.bandwidth_level);
+}
+
+report::CpuTimeNs summarise_cpu(const Measurement& measured) {
+  report::CpuTimeNs time;
+  time.slices = measured.values(&report::Slice::work_ns);
+  time.median = median(time.slices);
+  time.min = measured.min_ns;
+  set_interval(time, time.slices);
+  return time;
+}
+
+}  // namespace
+
+report::TimeNs summarise(const Measurement& measured, double report::Slice::*clock) {
+  const std::vector<double> all_ns = measured.values(clock);
+  report::TimeNs time;
+  time.median = median(all_ns);
+  time.min = *std::min_element(all_ns.begin(), all_ns.end());
+  time.mean =
+      std::accumulate(all_ns.begin(), all_ns.end(), 0.0) / static_cast<double>(all_ns.size());
+  time.samples = static_cast<int>(all_ns.size());
+  set_interval(time, all_ns);
   time.slices = measured.slices;
+  for (report::Slice& slice : time.slices) slice.ns = slice.*clock;
   return time;
 }
 
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
-                     const report::Peak& peak, int threads, std::vector<EventCount> counters,
-                     Limits limits) {
+                     const report::Peak& peak, std::span<const double> peak_pieces, int threads,
+                     std::vector<EventCount> counters, Limits limits) {
   report::Row row;
   row.op = task.op;
   row.variant = task.variant;
@@ -49,18 +114,24 @@ report::Row make_row(const Task& task, const Measurement* measured,
     row.reason = task.reason.empty() ? "interrupted before it was measured" : task.reason;
     return row;
   }
-  row.time_ns = summarise(*measured);
+  row.time_ns = summarise(*measured, &report::Slice::ns);
+  if (threads == 1) row.cpu_time_ns = summarise_cpu(*measured);
+  if (measured->waits_known) row.on_cpu = measured->on_cpu_ns / measured->wall_ns;
+  row.left_out = measured->left_out;
+  row.disturbed = measured->disturbed;
   row.calls = measured->calls;
-  if (row.roofline_ns) row.roofline_fraction = *row.roofline_ns / row.time_ns->median;
-  if (task.cost.flops > 0) row.gflops = task.cost.flops / row.time_ns->median;
-  if (!measured->peak_ratio.empty()) {
-    row.peak_fraction = median(measured->peak_ratio);
-    if (measured->peak_ratio.size() >= kMinSamplesForInterval) {
-      const Interval interval = median_interval(measured->peak_ratio);
+  if (row.roofline_ns) row.roofline_fraction = *row.roofline_ns / work_ns(row);
+  row.roofline_flag = flag_of(row);
+  if (task.cost.flops > 0) row.gflops = task.cost.flops / work_ns(row);
+  if (const std::vector<double> ratios = measured->peak_ratios(); !ratios.empty()) {
+    row.peak_fraction = median(ratios);
+    if (ratios.size() >= kMinSamplesForInterval) {
+      const Interval interval = median_interval(ratios);
       row.peak_fraction_low = interval.low;
       row.peak_fraction_high = interval.high;
     }
   }
+  row.undisturbed = undisturbed_rate(row, task.cost.flops, *measured, peak_pieces);
   limits.peak_gflops = peak.f32_gflops;
   limits.seconds = row.time_ns->median * 1e-9;
   flag_implausible(row.counters, limits);
@@ -87,6 +158,50 @@ void add_repetition(report::Row& row, std::uint64_t loops) {
   }
 }
 
+namespace {
+
+constexpr double kQuietCpu = 0.97;  // kernel threads and interrupts take less than the rest
+
+std::string busy_text(const report::Pin& pin) {
+  std::vector<std::string> others;
+  for (const report::CpuUser& user : pin.others)
+    others.push_back(fmt::format("{} ({}) {:.0f} %", user.name, user.pid, 100 * user.share));
+  return fmt::format(
+      "measured work was on its CPU {:.0f} % of the time. Rates and times are of its CPU time, so "
+      "they do not count what others took; wall times do. {}",
+      100 * *pin.on_cpu,
+      others.empty() ? "No process that still runs used these CPUs for long"
+                     : fmt::format("On these CPUs ran {}", fmt::join(others, ", ")));
+}
+
+void warn_of_disturbed(report::Profile& record) {
+  report::LeftOut out;
+  std::size_t disturbed = 0;
+  for (const report::Row& row : record.rows) {
+    out.moved += row.left_out.moved;
+    out.stolen += row.left_out.stolen;
+    out.waited += row.left_out.waited;
+    disturbed += row.disturbed ? 1 : 0;
+  }
+  if (out.total() > 0) {
+    std::vector<std::string> why;
+    if (out.stolen > 0) why.push_back(fmt::format("in {} the host took the CPU", out.stolen));
+    if (out.moved > 0) why.push_back(fmt::format("in {} the thread changed its CPU", out.moved));
+    if (out.waited > 0) why.push_back(fmt::format("in {} a thread waited for one", out.waited));
+    record.warnings.push_back({"left-out", fmt::format("{} slices were left out: {}", out.total(),
+                                                       fmt::join(why, ", "))});
+  }
+  if (disturbed > 0) {
+    record.warnings.push_back(
+        {"disturbed", fmt::format("of {} rows too few slices were undisturbed, so that all count: "
+                                  "their times may be too long. Measure on a quieter CPU, or for "
+                                  "longer",
+                                  disturbed)});
+  }
+}
+
+}  // namespace
+
 void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   const auto warn = [&record](std::string code, std::string text) {
     record.warnings.push_back({std::move(code), std::move(text)});
@@ -104,14 +219,11 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
                                  "with --pin",
                                  record.pin.migrations));
   }
-  constexpr double kBusySwitches = 25;  // a quiet CPU has a few a second, from kernel threads
   // Where there are more threads than CPUs, they take the CPU from each other.
-  if (record.threads <= cpus && record.pin.involuntary_switches_per_s.value_or(0) > kBusySwitches) {
-    warn("busy-cpu",
-         fmt::format("other programs took the CPU {:.0f} times a second (involuntary context "
-                     "switches); times are too long by what they took",
-                     *record.pin.involuntary_switches_per_s));
+  if (record.threads <= cpus && record.pin.on_cpu.value_or(1) < kQuietCpu) {
+    warn("busy-cpu", busy_text(record.pin));
   }
+  warn_of_disturbed(record);
   for (const report::Row& row : record.rows) {
     for (const EventCount& count : row.counters) {
       if (count.implausible.empty()) continue;
@@ -124,9 +236,9 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
     constexpr double kLargestError = 1e-3;
     wrong += row.max_rel_error && *row.max_rel_error > kLargestError;
     if (!row.time_ns) continue;
-    const report::TimeNs& time = *row.time_ns;
-    wide += !time.ci95_low || relative_half_width({*time.ci95_low, *time.ci95_high}, time.median) >
-                                  ScheduleOptions{}.target_half_width;
+    const auto [low, high] = work_interval_ns(row);
+    wide +=
+        !row.time_ns->ci95_low || relative_half_width({low, high}, work_ns(row)) > kWantedHalfWidth;
   }
   if (wrong > 0) {
     warn("wrong-result",
@@ -138,7 +250,7 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
     warn("wide-interval",
          fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
                      "is noisy or {}",
-                     wide, record.rows.size(), 100 * ScheduleOptions{}.target_half_width,
+                     wide, record.rows.size(), 100 * kWantedHalfWidth,
                      budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
                                    : fmt::format("--time-budget {} s is short", budget.seconds)));
   }

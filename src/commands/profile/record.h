@@ -12,14 +12,15 @@
 
 namespace hwprof {
 
-// There is a sample.
-report::TimeNs summarise(const Measurement& measured);
+// There is a slice. By the wall clock (&Slice::ns), or on the clock that counts (&Slice::work_ns).
+report::TimeNs summarise(const Measurement& measured, double report::Slice::*clock);
 
-// `measured` null: the task could not run, its reason is taken over. `limits`: of the counts.
+// `measured` null: the task could not run, its reason is taken over. `peak_pieces`: of the whole
+// measurement. `limits`: of the counts.
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
-                     const report::Peak& peak, int threads, std::vector<EventCount> counters,
-                     Limits limits);
+                     const report::Peak& peak, std::span<const double> peak_pieces, int threads,
+                     std::vector<EventCount> counters, Limits limits);
 
 // For --loops and --repeat: the best repeat and the outliers. Nothing where the row has no time.
 void add_repetition(report::Row& row, std::uint64_t loops);

@@ -227,7 +227,7 @@ std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
     row.pass_ns = median(pass_ns[mode]);
     row.ratio = median(ratios[mode]);
     if (mode == kNone) continue;  // 1 by definition
-    const Interval interval = bootstrap_median(ratios[mode]);
+    const Interval interval = median_interval(ratios[mode]);
     row.ratio_low = interval.low;
     row.ratio_high = interval.high;
   }

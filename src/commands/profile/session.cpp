@@ -163,7 +163,9 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
     const double first_call_ns = 1e9 * (seconds() - before_s);
     errors.push_back(task.check());
     measured_as[i] = work.size();
-    work.push_back({.parts = {{task.run, task.cost.flops}}, .first_call_ns = first_call_ns});
+    work.push_back({.parts = {{task.run, task.cost.flops}},
+                    .threads = threads_of(task),
+                    .first_call_ns = first_call_ns});
   }
 
   Result<Counting> counting =
@@ -171,11 +173,13 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
-  ScheduleOptions schedule{.budget_s = seconds_left() * how.budget_share /
-                                       static_cast<double>(measurements_left_)};
+  ScheduleOptions schedule{
+      .budget_s = seconds_left() * how.budget_share / static_cast<double>(measurements_left_),
+      .cpus = cpus};
   measurements_left_ = std::max<std::size_t>(1, measurements_left_ - 1);
   schedule.loops = how.loops;
   schedule.repeat = how.repeat;
+  const CpuUsers users(cpus);
   const ScheduleResult result =
       run_interleaved(work, peak_team(), &*counting, schedule, interrupted(),
                       [&](double share) { progress->show("measuring", share); });
@@ -186,17 +190,36 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
     const Measurement* measured = measured_as[i] ? &result.work[*measured_as[i]].whole : nullptr;
     record.rows.push_back(make_row(
         tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
-        how.checked_documents, *record.peak, tasks[i].needs_blas ? blas.threads : record.threads,
+        how.checked_documents, *record.peak, result.peak_gflops, threads_of(tasks[i]),
         counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
     if (measured && (how.loops || how.repeat))
       add_repetition(record.rows.back(), measured->calls_a_slice);
-    record.pin.migrations += measured ? measured->migrations : 0;
+    if (!measured) continue;
+    const std::vector<report::Slice>& slices = measured->slices;
+    record.pin.migrations += measured->left_out.moved;
+    record.pin.migrations += static_cast<std::uint64_t>(
+        std::count_if(slices.begin(), slices.end(),
+                      [](const report::Slice& slice) { return slice.migrated.value_or(false); }));
   }
   record.partial = record.partial || result.interrupted;
+  note_load(result, users);
   // That of the first number of threads: more of them than CPUs take the CPU from each other.
   if (!record.pin.involuntary_switches_per_s)
     record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
   return {};
+}
+
+// Of the first measurement, which is the longest.
+void ProfileSession::note_load(const ScheduleResult& result, const CpuUsers& users) {
+  if (record.pin.on_cpu) return;
+  double wall_ns = 0, on_cpu_ns = 0;
+  for (const WorkTimes& times : result.work) {
+    if (!times.whole.waits_known) continue;
+    wall_ns += times.whole.wall_ns;
+    on_cpu_ns += times.whole.on_cpu_ns;
+  }
+  if (wall_ns > 0) record.pin.on_cpu = on_cpu_ns / wall_ns;
+  record.pin.others = users.since();
 }
 
 double ProfileSession::seconds() const {

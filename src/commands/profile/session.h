@@ -16,7 +16,9 @@
 #include "src/commands/loaded_blas.h"
 #include "src/commands/profile/measure_options.h"
 #include "src/measure/ceilings.h"
+#include "src/measure/schedule.h"
 #include "src/model/record.h"
+#include "src/observe/proc/cpu_users.h"
 #include "src/workloads/task.h"
 
 namespace hwprof {
@@ -29,7 +31,7 @@ struct TaskOptions {
   std::size_t checked_documents = 0;        // that each task's check() looks at
   double budget_share = 1;                  // of the time that is left
   std::optional<std::uint64_t> loops = {};  // calls a slice; absent: as many as fill it
-  std::optional<std::size_t> repeat = {};   // slices; absent: until the intervals are narrow
+  std::optional<std::size_t> repeat = {};   // slices; absent: as many as the budget has room for
 };
 
 // One line on standard error that says how far a measurement is; only where a person looks at it.
@@ -88,6 +90,12 @@ class ProfileSession {
  private:
   ProfileSession() = default;
 
+  void note_load(const ScheduleResult& result, const CpuUsers& users);
+
+  // On which a task computes.
+  [[nodiscard]] int threads_of(const Task& task) const {
+    return task.needs_blas ? blas.threads : record.threads;
+  }
   // As many as the record says: those of the BLAS, and the team.
   Result<void> start_threads();
 

@@ -18,8 +18,8 @@ report::ScalingPoint point_of(const ThreadsRun& base, const ThreadsRun& run, std
   point.cpu_shares = run.shares[row].shares;
   point.cpu_shares_reason = run.shares[row].reason;
   if (!run.rows[row].time_ns) return point;
-  point.time_ns = run.rows[row].time_ns->median;
-  point.speedup = base.rows[row].time_ns->median / *point.time_ns;
+  point.time_ns = work_ns(run.rows[row]);
+  point.speedup = work_ns(base.rows[row]) / *point.time_ns;
   point.efficiency = *point.speedup * base.count.threads / run.count.threads;
   return point;
 }

@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // As shells and env(1) have it.
-constexpr int kNotFound = 127, kNotRunnable = 126;
+constexpr int kNotFound = 127, kNoExec = 126;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -141,7 +141,7 @@ void write_trace(const RegionFiles& files, const std::string& path, report::Run&
 }
 
 report::Run not_run(report::Run record, const Error& error) {
-  record.exit = error.code == ENOENT ? kNotFound : kNotRunnable;
+  record.exit = error.code == ENOENT ? kNotFound : kNoExec;
   record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
   return record;
 }
@@ -173,7 +173,7 @@ Result<report::Run> observe_command(const RunRequest& request, PassedSignals& si
   if (auto released = child.release(); !released) {
     // The file was there a moment ago: whatever the kernel says of it now, it cannot be run.
     record = not_run(std::move(record), released.error());
-    record.exit = kNotRunnable;
+    record.exit = kNoExec;
     return record;
   }
   Watch watch{.exit_descriptor = child.exit_descriptor(),

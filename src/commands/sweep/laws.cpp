@@ -22,7 +22,7 @@ bool has_law(const Row& row) { return row.time_ns && row.model.cost_units > 0; }
 
 std::vector<double> slices_ns(const Row& row) {
   std::vector<double> samples;
-  for (const report::Slice& slice : row.time_ns->slices) samples.push_back(slice.ns);
+  for (const report::Slice& slice : row.time_ns->slices) samples.push_back(slice.work_ns);
   return samples;
 }
 
@@ -108,7 +108,7 @@ std::optional<double> unit_ns(const Sweep& sweep) {
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     const Row& row = sweep.points[i].row;
     if (!has_law(row)) continue;
-    all.push_back(row.time_ns->median / row.model.cost_units);
+    all.push_back(work_ns(row) / row.model.cost_units);
     bool inside = sweep.agrees.value_or(false);
     for (std::size_t size = 0; size < sweep.swept.size(); ++size)
       inside = inside && sweep.points[i].at[size].second >= sweep.laws[size].from;
@@ -150,7 +150,7 @@ void judge_sweep(Sweep& sweep) {
     point.level = level_of(point.working_set_bytes, levels);
     const Row& row = sweep.points[i].row;
     if (unit) point.model_ns = *unit * row.model.cost_units;
-    if (unit && row.time_ns) point.time_to_model = row.time_ns->median / *point.model_ns;
+    if (unit && row.time_ns) point.time_to_model = work_ns(row) / *point.model_ns;
   }
 }
 

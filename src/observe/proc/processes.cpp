@@ -17,15 +17,13 @@ constexpr unsigned long kKernelThread = 0x00200000;  // PF_KTHREAD, include/linu
 
 std::string proc(pid_t pid, std::string_view file) { return fmt::format("/proc/{}/{}", pid, file); }
 
-// Fields of /proc/PID/stat behind the name, which may hold blanks and parentheses itself: number 3
-// of proc(5) is the first.
+}  // namespace
+
 std::vector<std::string_view> stat_fields(std::string_view text) {
   const auto name_end = text.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return {};
   return split(trim(text.substr(name_end + 2)), ' ');
 }
-
-}  // namespace
 
 std::optional<ProcessInfo> process_info(pid_t pid) {
   const auto stat = read_text_file(proc(pid, "stat"));

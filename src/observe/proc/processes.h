@@ -6,9 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hwprof {
+
+// Fields of /proc/PID/stat behind the name, which may hold blanks and parentheses itself: number 3
+// of proc_pid_stat(5) is the first.
+std::vector<std::string_view> stat_fields(std::string_view text);
 
 struct ProcessInfo {
   std::vector<std::string> command;  // argv; empty for a kernel thread or a zombie

@@ -135,6 +135,13 @@ std::string time_cell(const std::optional<TimeNs>& time) {
   return duration_with_interval(time->median, *time->ci95_low, *time->ci95_high);
 }
 
+std::string work_cell(const Row& row) {
+  if (!row.cpu_time_ns) return time_cell(row.time_ns);
+  const CpuTimeNs& time = *row.cpu_time_ns;
+  if (!time.ci95_low || !time.ci95_high) return duration(time.median);
+  return duration_with_interval(time.median, *time.ci95_low, *time.ci95_high);
+}
+
 std::string upper(std::string_view of) {
   std::string text(of);
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

@@ -26,6 +26,8 @@ std::string sentence(std::string text);   // with its full stop
 std::string in_percent(double fraction);  // without the unit: 43.1
 // "1.83 ms", with its interval where it has one; "-" where it is absent.
 std::string time_cell(const std::optional<TimeNs>& time);
+// On the clock that counts: CPU time, of several threads wall time.
+std::string work_cell(const Row& row);
 std::vector<Field> machine_fields(const Profile& profile);
 std::vector<Field> blas_fields(const ProfileBlas& blas);
 // The two fields that the brief form has of the machine, and the one of the BLAS.

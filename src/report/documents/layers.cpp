@@ -53,7 +53,7 @@ Table forms_table(const Layers& layers) {
   }
   table.notes.push_back(fmt::format(
       "Inferences with a clock between the layers and without one are interleaved; both are "
-      "medians. A reading of the clock takes {} and is part of each layer's time.",
+      "medians. A reading of the clock takes {}, and is taken off each layer's time.",
       duration(layers.clock_ns)));
   append(table.notes, reasons.sentences());
   table.brief = reasons.sentences();
@@ -85,7 +85,7 @@ Table layers_table(const LayerForm& form) {
     far = far || layer.far_above;
     table.rows.push_back(
         {"",
-         {name_cell(layer), layer.name, time_cell(row.time_ns), or_dash(layer.share, in_percent),
+         {name_cell(layer), layer.name, work_cell(row), or_dash(layer.share, in_percent),
           bar(layer, longest), row.gflops ? significant(*row.gflops, 3) : std::string(kAbsent),
           or_dash(row.peak_fraction, in_percent), fmt::format("{}", fmt::join(layer.output, "x")),
           row.variant, si(row.model.flops, ""), binary_bytes(row.model.bytes),

@@ -146,7 +146,7 @@ Table points_table(const Sweep& sweep) {
         time ? cell(row.gflops, three, reasons, "GFLOP/s, % of peak", gflops_reason(row)) : dash;
     table.rows.push_back(
         {"",
-         {point_name(point), time_cell(time),
+         {point_name(point), work_cell(row),
           point.time_to_model ? three(*point.time_to_model) : dash, gflops,
           row.peak_fraction ? three(100 * *row.peak_fraction) : dash,
           binary_bytes(point.working_set_bytes), point.level.empty() ? dash : point.level,
@@ -182,8 +182,8 @@ Plot plot_of(const Sweep& sweep) {
     if (!time || !point.model_ns) continue;
     const auto size = static_cast<double>(point.at[0].second);
     model.points.emplace_back(size, *point.model_ns);
-    measured[sweep.swept.size() < 2 ? 0 : point.at[1].second].points.emplace_back(size,
-                                                                                  time->median);
+    measured[sweep.swept.size() < 2 ? 0 : point.at[1].second].points.emplace_back(
+        size, work_ns(point.row));
   }
   if (model.points.size() < 2) return {};
   plot.series.push_back(std::move(model));

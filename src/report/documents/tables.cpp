@@ -15,6 +15,10 @@ namespace {
 
 constexpr bool kFull = true;  // a column that the brief form leaves out
 
+double least_ns(const Row& row) {
+  return row.cpu_time_ns ? row.cpu_time_ns->min : row.time_ns->min;
+}
+
 std::string peak_cell(const Row& row) {
   const double value = *row.peak_fraction * 100;
   if (!row.peak_fraction_low || !row.peak_fraction_high) return significant(value, 3);
@@ -65,8 +69,11 @@ Table operations_table(const Profile& profile) {
               .columns = {{"variant", true},
                           {"time\n(median)"},
                           {"time\n(min)", false, kFull},
+                          {"wall\ntime", false, kFull},
+                          {"% on\nCPU", false, kFull},
                           {"GFLOP/s"},
                           {"% of\nFMA peak"},
+                          {"the same,\nundisturbed", false, kFull},
                           {"bound by", true},
                           {"% of\npass"},
                           {"max rel.\nerror", false, kFull},
@@ -81,8 +88,9 @@ Table operations_table(const Profile& profile) {
                           {"slices", false, kFull}},
               .rows = {},
               .notes = {}};
-  Reasons reasons, unmeasured;
+  Reasons reasons, unmeasured, flags;
   std::set<std::uint64_t> checked;
+  std::vector<std::string> undisturbed;
   bool interval = false;
   for (const Row& row : profile.rows) {
     const std::string name = name_of(row);
@@ -94,6 +102,11 @@ Table operations_table(const Profile& profile) {
     }
     interval = interval || (time && time->samples >= 2);
     if (row.max_rel_error) checked.insert(row.checked_documents);
+    const std::string best = row.undisturbed && row.undisturbed->peak_fraction
+                                 ? significant(100 * *row.undisturbed->peak_fraction, 3)
+                                 : dash;
+    if (best != dash) undisturbed.push_back(fmt::format("{} {}", name, best));
+    if (!row.roofline_flag.empty()) flags.add(row.roofline_flag, name);
     const auto three = [](double value) { return significant(value, 3); };
     // A row without a time has one reason, not one for each number that would follow from it.
     const auto derived = [&](const std::optional<double>& value, auto format,
@@ -104,29 +117,47 @@ Table operations_table(const Profile& profile) {
     const std::string no_flop = row.model.flops == 0 ? row.op : name;
     table.rows.push_back(
         {group_of(row),
-         {row.variant, time_cell(time), time ? duration(time->min) : dash,
+         {row.variant,
+          work_cell(row),
+          time ? duration(least_ns(row)) : dash,
+          time_cell(time),
+          row.on_cpu ? in_percent(*row.on_cpu) : dash,
           derived(row.gflops, three, no_flop + " (GFLOP/s, % of peak)", gflops_reason(row)),
           row.peak_fraction ? peak_cell(row)
           : row.gflops      ? cell(row.peak_fraction, three, reasons, "% of FMA peak",
                                    peak_fraction_reason(profile, row))
                             : dash,
+          best,
           bound_cell(row),
           derived(row.forward_share, in_percent, name + " (% of pass)",
                   !row.pass.empty() ? row.reason
                   : profile.scaling ? "the passes are of the first number of threads"
                                     : "in none of the forward passes"),
           derived(row.max_rel_error, scientific, name + " (error)", error_reason(row)),
-          derived(row.roofline_fraction, in_percent, "roofline", profile.peak_reason),
+          derived(row.roofline_fraction, in_percent, "roofline", profile.peak_reason) +
+              (row.roofline_flag.empty() ? "" : " (!)"),
           row.roofline_ns ? duration(*row.roofline_ns) : dash,
-          row.model.flops > 0 ? significant(row.intensity, 3) : "0", si(row.model.flops, ""),
-          si(row.model.comparisons, ""), binary_bytes(row.model.bytes),
-          si(row.model.cost_units, ""), fmt::format("{}", row.calls),
+          row.model.flops > 0 ? significant(row.intensity, 3) : "0",
+          si(row.model.flops, ""),
+          si(row.model.comparisons, ""),
+          binary_bytes(row.model.bytes),
+          si(row.model.cost_units, ""),
+          fmt::format("{}", row.calls),
           time ? fmt::format("{}", time->samples) : dash}});
   }
   if (interval) {
     table.notes.push_back(
-        "±: the longer side of the 95 % interval of the median. % of FMA peak: the median of the "
-        "ratios of neighbouring slices, not GFLOP/s over the peak above.");
+        "time: CPU time of the thread, of several threads wall time without slices in which one "
+        "waited for its CPU. ±: the longer side of the 95 % interval of the median. % of FMA peak: "
+        "the median of the ratios of neighbouring pieces, not GFLOP/s over the peak above.");
+  }
+  if (!undisturbed.empty()) {
+    table.notes.push_back(
+        "undisturbed: over the best tenth of the pieces of work and of the peak; the rest of the "
+        "time other programs used shared caches and memory.");
+  }
+  for (const std::string& flag : flags.sentences()) {
+    table.notes.push_back("(!) more than 100 % of the roofline: " + flag);
   }
   if (!checked.empty()) {
     const std::string over = profile.layers
@@ -138,6 +169,10 @@ Table operations_table(const Profile& profile) {
   }
   append(table.notes, reasons.sentences());
   table.brief = unmeasured.sentences();
+  if (!undisturbed.empty()) {
+    table.brief.push_back(fmt::format("% of FMA peak undisturbed, over the best tenth: {}",
+                                      fmt::join(undisturbed, ", ")));
+  }
   return table;
 }
 

@@ -1,0 +1,72 @@
+#include "src/measure/disturbance.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "src/base/text.h"
+
+namespace hwprof {
+namespace {
+
+// At most as much of a file of /proc as fits: its first lines.
+template <std::size_t kBytes>
+std::string read_again(const UniqueFd& file) {
+  std::array<char, kBytes> text;
+  const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(0, size))};
+}
+
+}  // namespace
+
+void RunDelays::refresh() {
+  threads_.clear();
+  std::error_code none;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    UniqueFd file(::open((task.path() / "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.valid()) threads_.push_back(std::move(file));
+  }
+}
+
+std::optional<double> RunDelays::ns() const {
+  // "CPU time, time on a run queue, time slices", in nanoseconds
+  // (kernel: Documentation/scheduler/sched-stats.rst).
+  if (threads_.empty()) return std::nullopt;
+  double sum = 0;
+  for (const UniqueFd& thread : threads_) {
+    const std::string text = read_again<128>(thread);
+    const std::size_t second = text.find(' ');
+    if (second == std::string::npos) continue;  // it has ended
+    sum += std::strtod(text.c_str() + second, nullptr);
+  }
+  return sum;
+}
+
+std::optional<std::uint64_t> stolen_ticks(const std::string& proc_stat, const CpuList& cpus) {
+  // "cpu0 user nice system idle iowait irq softirq steal ..." (proc_stat(5)).
+  constexpr std::size_t kSteal = 8;
+  std::optional<std::uint64_t> sum;
+  for (const std::string_view line : split(proc_stat, '\n')) {
+    const std::vector<std::string_view> words = split(line, ' ');
+    if (words.size() <= kSteal || !words[0].starts_with("cpu")) continue;
+    const std::optional<std::uint64_t> cpu = parse_unsigned(words[0].substr(3));
+    if (!cpu || std::find(cpus.begin(), cpus.end(), *cpu) == cpus.end()) continue;
+    sum = sum.value_or(0) + parse_unsigned(words[kSteal]).value_or(0);
+  }
+  return sum;
+}
+
+Steal::Steal(CpuList cpus) : cpus_(std::move(cpus)) {
+  if (!cpus_.empty()) file_ = UniqueFd(::open("/proc/stat", O_RDONLY | O_CLOEXEC));
+}
+
+std::optional<std::uint64_t> Steal::ticks() const {
+  if (!file_.valid()) return std::nullopt;
+  return stolen_ticks(read_again<65536>(file_), cpus_);
+}
+
+}  // namespace hwprof
