@@ -26,6 +26,7 @@ fresh_machine() {
   cat >"$tree/tests/matrix/libraries.py" <<'EOF'
 import os, sys
 open(os.environ["WORK"] + "/unpacked.log", "a").write(" ".join(["unpack"] + sys.argv[1:]) + "\n")
+sys.exit("no network" if os.path.exists(os.environ["WORK"] + "/offline") else 0)
 EOF
   lacking=""
   printf 'ID=debian\n' >"$work/os-release"
@@ -104,15 +105,23 @@ setup_does_nothing_where_all_is_there() {
   expect test ! -e "$work/apt.log"
 }
 
-setup_unpacks_libraries_for_tests_and_installs_none() {
+setup_unpacks_libraries_and_installs_none() {
   on_machine "$tree/scripts/setup" build
   expect equal "$code" 0
-  expect test ! -e "$work/unpacked.log"
-  on_machine "$tree/scripts/setup" build test
-  expect equal "$(cat "$work/unpacked.log")" "unpack --for-tests"
+  expect equal "$(cat "$work/unpacked.log")" "unpack --own"
+  on_machine "$tree/scripts/setup" test
+  expect equal "$(tail -n 1 "$work/unpacked.log")" "unpack --for-tests"
   on_machine "$tree/scripts/setup" --matrix
   expect equal "$(tail -n 1 "$work/unpacked.log")" "unpack"
   expect test ! -e "$work/apt.log"
+}
+
+setup_goes_on_without_an_openblas_of_its_own() {
+  touch "$work/offline"
+  on_machine "$tree/scripts/setup" build
+  expect equal "$code" 0
+  expect contains "$err" "no network"
+  expect contains "$err" "reports will compare with the installed BLAS alone"
 }
 
 setup_installs_only_what_is_missing_through_sudo() {

@@ -7,6 +7,7 @@ Installing a BLAS changes what the machine's programs get. So each package is do
 import ctypes
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 
@@ -16,6 +17,10 @@ PACKAGES = (
     "libopenblas64-0-pthread", "libopenblas-pthread-dev", "libblis4-pthread", "libatlas3-base",
     "libblas3", "liblapack3", "libeigen3-dev",
 )
+# What OpenBLAS needs that a machine without any BLAS may lack: soname and package.
+NEEDED = {"libgfortran.so.5": "libgfortran5"}
+if platform.machine() == "x86_64":
+    NEEDED["libquadmath.so.0"] = "libquadmath0"
 
 
 class Missing(Exception):
@@ -27,12 +32,16 @@ def default_root():
     return pathlib.Path(os.environ.get("HWPROF_BUILD_DIR") or here / "build") / "matrix"
 
 
-def system_has_openblas():
+def loader_has(soname):
     try:
-        ctypes.CDLL("libopenblas.so.0")
+        ctypes.CDLL(soname)
     except OSError:
         return False
     return True
+
+
+def system_has_openblas():
+    return loader_has("libopenblas.so.0")
 
 
 def folder_for_tests(root):
@@ -52,8 +61,11 @@ def fetch(root, packages=PACKAGES):
     for package in packages:
         if (root / package).is_dir():
             continue
-        done = subprocess.run(["apt-get", "download", "-q", package], cwd=downloads,
-                              capture_output=True, text=True)
+        # Of this machine's architecture, where dpkg knows several.
+        native = subprocess.run(["dpkg", "--print-architecture"], check=True,
+                                capture_output=True, text=True).stdout.strip()
+        done = subprocess.run(["apt-get", "download", "-q", package + ":" + native],
+                              cwd=downloads, capture_output=True, text=True)
         files = sorted(downloads.glob(package + "_*.deb"))
         if done.returncode != 0 or not files:
             raise Missing("cannot download %s: %s" % (package, done.stderr.strip()))
@@ -70,6 +82,27 @@ def library_folder(root, package, name):
     return found[0].parent
 
 
+def own_file(root):
+    """hwprof's own OpenBLAS, with what it needs beside it. hwprof is told this path when it is
+    configured (src/meson.build), whether the file is there or not."""
+    return root / "own" / "libopenblas.so.0"
+
+
+def make_own(root):
+    """Where the machine has no OpenBLAS, hwprof still compares with one."""
+    if system_has_openblas():
+        return
+    needed = {soname: package for soname, package in NEEDED.items() if not loader_has(soname)}
+    needed["libopenblas.so.0"] = OPENBLAS
+    fetch(root, needed.values())
+    folder = own_file(root).parent
+    folder.mkdir(exist_ok=True)
+    for soname, package in needed.items():
+        link = folder / soname
+        if not link.is_symlink():
+            link.symlink_to(os.path.relpath(library_folder(root, package, soname) / soname, folder))
+
+
 def main(words):
     root = default_root()
     if words == ["--for-tests"]:
@@ -77,10 +110,14 @@ def main(words):
             fetch(root, (OPENBLAS,))
     elif words == ["--folder-for-tests"]:
         print(folder_for_tests(root))
+    elif words == ["--own"]:
+        make_own(root)
+    elif words == ["--own-file"]:
+        print(own_file(root))
     elif not words:
         fetch(root)
     else:
-        sys.exit("usage: libraries.py [--for-tests | --folder-for-tests]")
+        sys.exit("usage: libraries.py [--for-tests | --folder-for-tests | --own | --own-file]")
 
 
 if __name__ == "__main__":
