@@ -17,8 +17,10 @@
 #include "src/blas/evidence/installed.h"
 #include "src/blas/evidence/library_file.h"
 #include "src/blas/evidence/loaded.h"
+#include "src/blas/evidence/own_openblas.h"
 #include "src/blas/providers/providers.h"
 #include "src/observe/proc/maps.h"
+#include "tests/temporary_file.h"
 
 namespace hwprof::blas {
 namespace {
@@ -46,6 +48,43 @@ std::string installed_path(Provider provider) {
     if (library.provider == provider) return library.path;
   }
   return "";
+}
+
+TEST(OwnOpenBlas, IsTheFirstThatIsThereAndThatNobodyElseCanChange) {
+  const TemporaryFile file("a library");
+  const OwnOpenBlas own = own_openblas({"/no/such/libopenblas.so.0", file.path()});
+  EXPECT_EQ(own.path, fs::canonical(file.path()));
+  EXPECT_EQ(own.reason, "");
+  fs::permissions(file.path(), fs::perms::others_write, fs::perm_options::add);
+  const OwnOpenBlas refused = own_openblas({file.path()});
+  EXPECT_EQ(refused.path, "");
+  EXPECT_THAT(refused.reason, HasSubstr("other users can write"));
+  EXPECT_THAT(own_openblas({"/no/such/libopenblas.so.0"}).reason,
+              HasSubstr("sudo apt install libopenblas0-pthread"));
+}
+
+TEST(Libraries, KnowTheEnvironmentThatAProcessWasStartedWith) {
+  int ready[2] = {};
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // The program keeps the pipe open as its standard output: its end says that it has begun.
+    ::dup2(ready[1], STDOUT_FILENO);
+    const char* arguments[] = {"sh", "-c", "echo; exec sleep 100", nullptr};
+    const char* variables[] = {"OPENBLAS_CORETYPE=Nehalem", "PATH=/usr/bin:/bin", nullptr};
+    ::execve("/bin/sh", const_cast<char**>(arguments), const_cast<char**>(variables));
+    ::_exit(127);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const report::Declared said = declared_of(child);
+  EXPECT_EQ(said.environment.size(), 1U);
+  EXPECT_EQ(said.environment.at("OPENBLAS_CORETYPE"), "Nehalem");
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  EXPECT_THAT(declared_of(child).environment_reason, HasSubstr("is not readable"));
 }
 
 TEST(Libraries, ListsTheVariablesThatShapeABlasAndNoOthers) {

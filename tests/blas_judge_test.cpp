@@ -24,8 +24,9 @@ using ::testing::StartsWith;
 constexpr const char* kKernels = "/usr/lib/openblas-pthread/libopenblasp-r0.3.21.so";
 constexpr const char* kReference = "/usr/lib/blas/libblas.so.3.11.0";
 constexpr const char* kTorch = "/usr/lib/libtorch_cpu.so.1.13";
+constexpr const char* kOwn = "/src/hwprof/build/matrix/own/libopenblas.so.0";
 constexpr const char* kProgram = "/home/u/static";
-constexpr const char* kInstall = "apt install libopenblas0-pthread";
+constexpr const char* kInstall = "sudo apt install libopenblas0-pthread";
 
 TEST(Judge, WithoutABlasTheInstallationIsNamed) {
   const Verdict verdict = judge({}, {});
@@ -89,7 +90,7 @@ Evidence ignoring(Evidence evidence, const std::string& variable) {
 }
 Evidence single_threaded(Evidence evidence, std::size_t cpus) {
   evidence.library.threading = "single-threaded";
-  evidence.pinned_cpus = cpus;
+  evidence.cpus = cpus;
   return evidence;
 }
 LadderRung failed(LadderRung rung, const std::string& reason) {
@@ -104,7 +105,40 @@ LadderRung of_blis(const std::string& setting, const std::string& core, double f
 LadderRung of_mkl(const std::string& setting, double fraction) {
   return rung(setting, "", fraction, Provider::kMkl, "/opt/libmkl_rt.so");
 }
+LadderRung within(LadderRung rung, double low, double high) {
+  rung.peak_fraction_low = low;
+  rung.peak_fraction_high = high;
+  return rung;
+}
+LadderRung wrong(LadderRung rung) {
+  rung.version = "0.3.21";
+  rung.results = {false, "sgemm, m=17 n=16 k=15, trans NN, beta 0: element 17, 1 is 9, not 8", "1"};
+  return rung;
+}
+LadderRung of_wrapper(const std::string& setting, double fraction) {
+  return rung(setting, "", fraction, report::provider_named("flexiblas"), kOpenBlas);
+}
+Evidence on_cpus(Evidence evidence, std::size_t cpus, int threads) {
+  evidence.cpus = cpus;
+  evidence.threads = threads;
+  return evidence;
+}
+// The reference comes from a folder of LD_LIBRARY_PATH; the alternative is OpenBLAS already.
+Evidence by_loader_path(Evidence evidence) {
+  evidence.installed = {installed_openblas(), installed_openblas()};
+  evidence.installed[0].selected = true;
+  evidence.installed[1].path = evidence.library.path;
+  evidence.installed[1].how = "LD_LIBRARY_PATH libblas.so.3";
+  return evidence;
+}
 LadderRung of_reference() { return rung("as found", "", 0.03, Provider::kReference, kReference); }
+
+LadderRung of_own(const std::string& setting, const std::string& core, double fraction) {
+  LadderRung made = rung(setting, core, fraction, Provider::kOpenBlas, kOwn);
+  made.own = true;
+  made.version = "0.3.21";
+  return made;
+}
 
 const JudgeCase kJudgeCases[] = {
     {"OptimalWhenNothingIsMuchFasterAndTheVectorsAreWide",
@@ -228,8 +262,28 @@ const JudgeCase kJudgeCases[] = {
      {},
      {of_reference()},
      kUnoptimised,
-     1.0,
+     std::nullopt,  // nothing to compare with: a factor is measured or absent
      kInstall,
+     {}},
+    {"ReferenceIsComparedWithHwprofsOwnOpenBlas",
+     library(Provider::kReference, ""),
+     {},
+     {of_reference(), of_own("auto", "SkylakeX", 0.90)},
+     kUnoptimised,
+     30.0,
+     kInstall,
+     {"programs get the reference BLAS: sgemm runs on scalar code at 0.03 of the FMA peak; "
+      "SkylakeX "
+      "(512-bit) of OpenBLAS 0.3.21, which is not installed and was measured beside it, is 30 "
+      "times faster on this CPU"}},
+    {"TheVariableIsAdvisedWhereTheAdvisedLibraryChoosesBadlyToo",
+     library(Provider::kReference, ""),
+     {{"OPENBLAS_CORETYPE", "Nehalem"}},
+     {of_reference(), of_own("auto", "Haswell", 0.47),
+      of_own("OPENBLAS_CORETYPE=SkylakeX", "SkylakeX", 0.90)},
+     kUnoptimised,
+     30.0,
+     std::string(kInstall) + "; export OPENBLAS_CORETYPE=SkylakeX",
      {}},
     {"VariableOfTheBetterLibraryIsUnsetToo",
      with_installed(library(Provider::kReference, "")),
@@ -261,7 +315,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      {rung("as found", "Haswell", 0.47)},
      kSuboptimal,
-     1.0,
+     std::nullopt,
      "install a newer OpenBLAS, one that knows this CPU",
      {"", "on a CPU with 512-bit vectors"}},
     {"NorFarBelowIt",
@@ -269,7 +323,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      {rung("as found", "Haswell", 0.35)},
      kUnoptimised,
-     1.0,
+     std::nullopt,
      "install a newer OpenBLAS, one that knows this CPU",
      {}},
     {"NarrowKernelsNearThePeakAreOptimal",  // a CPU whose 512-bit rate is that of 256 bits
@@ -285,7 +339,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      {of_mkl("as found", 0.85)},
      kOptimal,
-     1.0,
+     std::nullopt,
      "",
      {"sgemm reaches 0.85 of the FMA peak"}},
     {"LibraryOfUnknownWidthThatIsSlow",
@@ -293,7 +347,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      {of_mkl("as found", 0.18)},
      kUnoptimised,
-     1.0,
+     std::nullopt,
      kInstall,
      {}},
     {"VariableIsBlamedAlsoWhereTheLibraryNamesNoCore",
@@ -309,7 +363,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      {rung("as found", "SkylakeX", 0.90)},
      kOptimal,
-     1.0,
+     std::nullopt,
      "",
      {}},
     {"SingleThreadedBuildLosesTheOtherCpus",
@@ -317,9 +371,113 @@ const JudgeCase kJudgeCases[] = {
      {},
      {rung("as found", "SkylakeX", 0.90)},
      kSuboptimal,
-     1.0,
+     std::nullopt,
      kInstall,
-     {"", "only 1 of the 4 pinned CPUs works"}},
+     {"", "only 1 of the 4 CPUs works"}},
+    {"WrapperIsNotExcusedForTheEnvironmentOfItsBackend",
+     library(report::provider_named("flexiblas"), ""),
+     {{"OPENBLAS_CORETYPE", "Prescott"}},
+     {of_wrapper("as found", 0.13), of_wrapper("auto", 0.71)},
+     kUnoptimised,
+     0.71 / 0.13,
+     "unset OPENBLAS_CORETYPE",
+     {"OPENBLAS_CORETYPE=Prescott is set in the environment: sgemm reaches 0.13 of the FMA peak; "
+      "it "
+      "is 5.5 times faster without it"}},
+    {"IntervalAcrossTheThresholdIsBorderline",
+     openblas("Haswell"),
+     {{"OPENBLAS_CORETYPE", "Haswell"}},
+     {within(rung("auto", "SkylakeX", 0.90), 0.85, 0.95),
+      within(rung("as found", "Haswell", 0.80), 0.75, 0.85)},
+     kBorderline,
+     0.90 / 0.80,
+     "",
+     {"", "1.03 to 1.22 times faster"}},
+    {"IntervalBeyondTheThresholdIsALoss",
+     openblas("Haswell"),
+     {{"OPENBLAS_CORETYPE", "Haswell"}},
+     {within(rung("auto", "SkylakeX", 0.90), 0.89, 0.91),
+      within(rung("as found", "Haswell", 0.80), 0.79, 0.81)},
+     kSuboptimal,
+     0.90 / 0.80,
+     "unset OPENBLAS_CORETYPE",
+     {}},
+    {"TheMilderWordIsTakenWhereTheHarderIsNotCertain",  // Sandybridge: 2.0 in one run, 2.7 in
+                                                        // another
+     openblas("Sandybridge"),
+     {{"OPENBLAS_CORETYPE", "Sandybridge"}},
+     {within(rung("auto", "SkylakeX", 0.90), 0.85, 0.95),
+      within(rung("as found", "Sandybridge", 0.35), 0.33, 0.37)},
+     kSuboptimal,
+     0.90 / 0.35,
+     "unset OPENBLAS_CORETYPE",
+     {}},
+    {"ShareAcrossTheLimitIsBorderline",
+     openblas("SkylakeX"),
+     {},
+     {within(rung("as found", "SkylakeX", 0.56), 0.52, 0.60)},
+     kBorderline,
+     std::nullopt,
+     "",
+     {"sgemm reaches 0.52 to 0.60 of the FMA peak"}},
+    {"WidestKernelsFarBelowThePeakAreNotOptimal",
+     openblas("SkylakeX"),
+     {},
+     {rung("as found", "SkylakeX", 0.30)},
+     kUnoptimised,
+     std::nullopt,
+     "",
+     {"", "nothing measured here is faster"}},
+    {"OpenBlasIsNoAdviceWhereItWasMeasuredToBeNoBetter",
+     library(Provider::kMkl, ""),
+     {},
+     {of_mkl("as found", 0.5), of_own("auto", "SkylakeX", 0.45)},
+     kSuboptimal,
+     1.0,
+     "",
+     {}},
+    {"ThreadLimitIsACause",
+     on_cpus(openblas("SkylakeX"), 2, 1),
+     {{"OPENBLAS_NUM_THREADS", "1"}},
+     {rung("as found", "SkylakeX", 0.90), rung("auto", "SkylakeX", 0.90)},
+     kSuboptimal,
+     1.0,
+     "unset OPENBLAS_NUM_THREADS",
+     {"", "OPENBLAS_NUM_THREADS=1 is set in the environment: only 1 of the 2 CPUs works"}},
+    {"ThreadsThatUseAllCpusAreNoLimit",
+     on_cpus(openblas("SkylakeX"), 2, 2),
+     {{"OMP_NUM_THREADS", "2"}},
+     {rung("as found", "SkylakeX", 0.90)},
+     kOptimal,
+     std::nullopt,
+     "",
+     {}},
+    {"VariableThatDecidedIsNamedAndWhatIsSoAlreadyIsNotAdvised",
+     by_loader_path(library(Provider::kReference, "")),
+     {},
+     {of_reference(), rung("auto", "SkylakeX", 0.90)},
+     kUnoptimised,
+     30.0,
+     "unset LD_LIBRARY_PATH",
+     {"programs get the reference BLAS from LD_LIBRARY_PATH"}},
+    {"WrongResultsAreLouderThanSpeed",
+     openblas("SkylakeX"),
+     {},
+     {wrong(rung("as found", "SkylakeX", 0.90)),
+      rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.47)},
+     kWrongResults,
+     std::nullopt,
+     "export OPENBLAS_CORETYPE=Haswell",
+     {"sgemm of openblas 0.3.21 SkylakeX, m=17 n=16 k=15"}},
+    {"WrongKernelsAreNotAdvised",
+     openblas("Haswell"),
+     {},
+     {rung("as found", "Haswell", 0.60),
+      wrong(rung("OPENBLAS_CORETYPE=SkylakeX", "SkylakeX", 0.9))},
+     kOptimal,
+     1.0,
+     "",
+     {}},
     {"WithoutALadderANarrowCoreIsCertain",
      openblas("Prescott"),
      {},
@@ -542,22 +700,66 @@ TEST(RunVerdict, TakesTheFasterOfTwoCoresForFastWhateverItsWidth) {
   EXPECT_EQ(of.judged().verdict, kOptimal);
 }
 
+TEST(RunVerdict, NamesTheVariableThatARunningProcessWasStartedWith) {
+  Program of = program("Nehalem", "128");
+  of.evidence.declared.environment = {{"OPENBLAS_CORETYPE", "Nehalem"}};
+  const auto result =
+      judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .attached = true});
+  EXPECT_EQ(result.verdict, kUnoptimised);
+  EXPECT_THAT(result.why, StartsWith("OPENBLAS_CORETYPE=Nehalem is set in the environment"));
+  EXPECT_EQ(result.fix, "restart the process after: unset OPENBLAS_CORETYPE");
+}
+
 TEST(RunVerdict, WithoutALadderTheWidthDecides) {
   const auto verdict = [](const std::string& core, const std::string& width) {
     return program(core, width).judged().verdict;
   };
-  EXPECT_EQ(verdict("SkylakeX", "512"), kOptimal);
+  EXPECT_EQ(verdict("SkylakeX", "512"), kInconclusive);
   EXPECT_EQ(verdict("Haswell", "256"), kSuboptimal);
   EXPECT_EQ(verdict("Sandybridge", "256"), kSuboptimal);
   EXPECT_EQ(verdict("Prescott", "128"), kUnoptimised);
   // No symbols, no core: what executed is all there is.
-  EXPECT_EQ(verdict("", "512"), kOptimal);
+  EXPECT_EQ(verdict("", "512"), kInconclusive);
   EXPECT_EQ(verdict("", "scalar"), kUnoptimised);
   EXPECT_EQ(verdict("", "unclassified"), kInconclusive);
   Program narrow_cpu = program("Haswell", "256");
   narrow_cpu.isa = {"avx", "avx2", "fma"};
-  EXPECT_EQ(narrow_cpu.judged().verdict, kOptimal);
+  EXPECT_EQ(narrow_cpu.judged().verdict, kInconclusive);
+  EXPECT_THAT(narrow_cpu.judged().why, StartsWith("widest kernels, speed unknown"));
   EXPECT_EQ(narrow_cpu.judged().factor, std::nullopt);
+}
+
+TEST(RunVerdict, CallsNearThePeakAreOptimalWithoutALadder) {
+  Program of = program("SkylakeX", "512");
+  of.evidence.achieved_rate.peak_fraction = 0.71;
+  EXPECT_EQ(of.judged().verdict, kOptimal);
+  of.evidence.achieved_rate.peak_fraction = 0.3;
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+}
+
+TEST(RunVerdict, CallsOfATinyProductAreBoundByTheirOverhead) {
+  Program of = program("SkylakeX", "512");
+  of.ladder = {rung("as found", "SkylakeX", 0.9)};
+  of.evidence.called.calls.front().flops = 100.0 * 2 * 4 * 4 * 4;
+  EXPECT_EQ(of.judged().verdict, kOverheadBound);
+  EXPECT_THAT(of.judged().why, StartsWith("a call has 128 FLOP on average"));
+  of.evidence.called.calls.front().flops = 100.0 * 2 * 64 * 64 * 64;
+  EXPECT_EQ(of.judged().verdict, kOptimal);
+}
+
+// One thread on purpose is enough for small products.
+TEST(RunVerdict, ThreadLimitMattersForLargeProductsOnly) {
+  Program of = program("SkylakeX", "512");
+  of.evidence.declared.environment = {{"OPENBLAS_NUM_THREADS", "1"}};
+  of.evidence.chosen_cores.front().threads = 1;
+  of.ladder = {rung("as found", "SkylakeX", 0.9)};
+  const auto verdict = [&] {
+    return judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .cpus = 2})
+        .verdict;
+  };
+  EXPECT_EQ(verdict(), kSuboptimal);
+  of.evidence.called.calls.front().flops = 100.0 * 2 * 64 * 64 * 64;
+  EXPECT_EQ(verdict(), kOptimal);
 }
 
 TEST(RunVerdict, SaysReferenceWhereOpenBlasIsOnlyMapped) {
@@ -621,6 +823,7 @@ TEST(RunVerdict, SpeaksOfBothWhereAProgramUsesBoth) {
   of.evidence.executed.by_library.clear();
   execute(of, "[generated code]", 0.51, "256");
   execute(of, kKernels, 0.4, "512");
+  of.ladder = {rung("as found", "SkylakeX", 0.9)};
   const auto result = of.judged();
   EXPECT_EQ(result.verdict, kOptimal);
   EXPECT_THAT(result.findings,

@@ -16,6 +16,7 @@
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"
 #include "src/blas/ladder/ladder.h"
+#include "src/blas/ladder/results.h"
 #include "src/blas/ladder/rung.h"
 #include "src/blas/providers/providers.h"
 
@@ -114,6 +115,47 @@ TEST(RungOutput, IsAnErrorUnlessItHoldsNumbers) {
   EXPECT_EQ(result->identity.core, "Zen");
   EXPECT_EQ(result->gflops, 9.5);
   EXPECT_EQ(result->peak_fraction, 0.5);
+}
+
+TEST(Results, OfARealLibraryAreRightAndHaveTheSameBitsTwice) {
+  const auto library = BlasLibrary::load("libopenblas.so.0");
+  ASSERT_TRUE(library) << library.error().what;
+  const report::Results results = check_results(*library);
+  EXPECT_EQ(results.right, true) << results.wrong;
+  EXPECT_EQ(results.bits.size(), 16U);
+  library->set_threads(1);
+  EXPECT_EQ(check_results(*library).bits, check_results(*library).bits);
+}
+
+TEST(Results, FindTheOneProductThatIsWrong) {
+  const auto library = BlasLibrary::load(FAULTY_BLAS);
+  ASSERT_TRUE(library) << library.error().what;
+  const report::Results results = check_results(*library);
+  EXPECT_EQ(results.right, false);
+  EXPECT_THAT(results.wrong, testing::StartsWith("sgemm, m=17 n=16 k=15, trans "));
+  EXPECT_THAT(results.wrong, HasSubstr("element 17, 1 is "));
+}
+
+report::LadderRung summary(const std::vector<Block>& blocks, double highest = 100) {
+  report::LadderRung rung;
+  summarise(blocks, highest, rung);
+  return rung;
+}
+
+TEST(Blocks, GiveAnIntervalOnceThereAreThree) {
+  EXPECT_EQ(summary({{0.5, 100}}).peak_fraction, 0.5);
+  EXPECT_EQ(summary({{0.5, 100}, {0.6, 100}}).peak_fraction_low, std::nullopt);
+  const auto three = summary({{0.50, 100}, {0.52, 100}, {0.51, 100}});
+  EXPECT_EQ(three.peak_fraction, 0.51);
+  // Student's t for two degrees of freedom: 4.303 * 0.0196 / sqrt(3) = 4.9 %.
+  EXPECT_NEAR(three.peak_fraction_low.value_or(0), 0.51 / 1.05, 0.001);
+  EXPECT_NEAR(three.peak_fraction_high.value_or(0), 0.51 * 1.05, 0.001);
+}
+
+// The other thread of the core halves the peak, and narrow kernels hardly.
+TEST(Blocks, AreLeftOutWhereThePeakWasNotTheCoresOwn) {
+  EXPECT_EQ(summary({{0.9, 55}, {0.5, 100}, {0.5, 99}}).peak_fraction, 0.5);
+  EXPECT_EQ(summary({{0.9, 55}}).peak_fraction, 0.9) << "nothing else is there";
 }
 
 class LadderTest : public testing::Test {
@@ -233,6 +275,31 @@ TEST_F(LadderTest, MeasuresOtherInstalledLibrariesAndSaysWhyNot) {
   }
   EXPECT_EQ(itself, 0);
   EXPECT_EQ(ladder.rungs.back().library, missing) << "failed ones stand last";
+}
+
+TEST_F(LadderTest, FastRungsAreMeasuredOftenEnoughForAnInterval) {
+  const Ladder ladder = climb_now();
+  const auto& best = ladder.rungs.front();
+  ASSERT_TRUE(best.peak_fraction_low && best.peak_fraction_high);
+  EXPECT_LE(*best.peak_fraction_low, *best.peak_fraction);
+  EXPECT_GE(*best.peak_fraction_high, *best.peak_fraction);
+  EXPECT_EQ(best.results.right, true) << best.results.wrong;
+}
+
+TEST_F(LadderTest, OwnOpenBlasIsARungUnlessTheSameIsThereAlready) {
+  options_.own = {library_->path(), fs::path(library_->path()).parent_path(), ""};
+  Ladder ladder = climb_now();
+  EXPECT_TRUE(std::none_of(ladder.rungs.begin(), ladder.rungs.end(),
+                           [](const auto& rung) { return rung.own; }));
+  options_.own.path = FAULTY_BLAS;
+  ladder = climb_now();
+  const auto own = std::find_if(ladder.rungs.begin(), ladder.rungs.end(),
+                                [](const auto& rung) { return rung.own; });
+  ASSERT_NE(own, ladder.rungs.end());
+  EXPECT_TRUE(own->gflops) << own->reason;
+  EXPECT_EQ(own->results.right, false);
+  options_.own = {"", "", "none"};
+  EXPECT_EQ(climb_now().own_reason, "none");
 }
 
 TEST_F(LadderTest, InterfaceOfTheSameKernelsIsNotARungOfItsOwn) {

@@ -157,30 +157,40 @@ inline ProfileBlas sample_blas() {
   blas.threading = "pthreads";
   blas.threads = 1;
   blas.environment = {{"OPENBLAS_CORETYPE", "Haswell"}, {"OPENBLAS_L2_SIZE", "512"}};
-  blas.ladder = {
-      {"SkylakeX", "OPENBLAS_CORETYPE=SkylakeX", openblas, Provider::kOpenBlas, 237.4, 0.8958,
-       VectorClass::kAvx512, false, ""},
-      {"Cooperlake", "auto", openblas, Provider::kOpenBlas, 235.9, 0.8902, VectorClass::kAvx512,
-       false, ""},
-      {"Haswell", "as found", openblas, Provider::kOpenBlas, 124.8, 0.4709, VectorClass::kAvx2,
-       true, ""},
-      {"Prescott", "OPENBLAS_CORETYPE=Prescott", openblas, Provider::kOpenBlas, 45.72, 0.1725,
-       VectorClass::kSse, false, ""},
-      {"generic", "auto", "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", Provider::kBlis,
-       40.61, 0.1532, VectorClass::kSse, false, ""},
-      {"Zen",
-       "OPENBLAS_CORETYPE=Zen",
-       openblas,
-       Provider::kOpenBlas,
-       {},
-       {},
-       VectorClass::kNone,
-       false,
-       "the budget of 2 s was used up"},
+  const auto add = [&](const char* core, const char* setting, std::optional<double> gflops,
+                       std::optional<double> fraction, VectorClass vectors) -> LadderRung& {
+    LadderRung& rung = blas.ladder.emplace_back();
+    rung.core = core;
+    rung.setting = setting;
+    rung.library = openblas;
+    rung.provider = Provider::kOpenBlas;
+    rung.version = "0.3.21";
+    rung.gflops = gflops;
+    rung.peak_fraction = fraction;
+    rung.vector_class = vectors;
+    return rung;
   };
+  add("SkylakeX", "OPENBLAS_CORETYPE=SkylakeX", 237.4, 0.8958, VectorClass::kAvx512);
+  add("Cooperlake", "auto", 235.9, 0.8902, VectorClass::kAvx512);
+  LadderRung& found = add("Haswell", "as found", 124.8, 0.4709, VectorClass::kAvx2);
+  found.as_found = true;
+  found.peak_fraction_low = 0.4691;
+  found.peak_fraction_high = 0.4733;
+  found.results = {true, "", "8f39bb6be6a2f852"};
+  add("Prescott", "OPENBLAS_CORETYPE=Prescott", 45.72, 0.1725, VectorClass::kSse);
+  LadderRung& blis = add("generic", "auto", 40.61, 0.1532, VectorClass::kSse);
+  blis.library = "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4";
+  blis.provider = Provider::kBlis;
+  blis.version = "0.9.0";
+  add("Zen", "OPENBLAS_CORETYPE=Zen", std::nullopt, std::nullopt, VectorClass::kNone).reason =
+      "the budget of 2 s was used up";
+  blas.own_reason = "the same OpenBLAS is among the libraries of this machine";
+  blas.results = {true, "", "8f39bb6be6a2f852"};
   blas.ladder_note = "sgemm 768x768x768 on 1 thread, each rung in a child process, 1.83 s in all";
   blas.verdict = VerdictKind::kSuboptimal;
   blas.factor = 1.902;
+  blas.factor_low = 1.881;
+  blas.factor_high = 1.924;
   blas.why =
       "OPENBLAS_CORETYPE=Haswell holds OpenBLAS to AVX2 kernels on a CPU that runs its AVX-512 "
       "kernels 1.90 times faster";

@@ -5,6 +5,7 @@
 
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"
+#include "src/blas/evidence/own_openblas.h"
 #include "src/blas/judge/judge.h"
 #include "src/blas/ladder/ladder.h"
 
@@ -18,6 +19,7 @@ Result<LoadedBlas> load_blas(const std::string& wanted, int threads) {
     loaded.reason = library.error().what;
     return loaded;
   }
+  loaded.threads_by_itself = blas::identify(*library).threads;
   const bool told = library->set_threads(threads);
   loaded.identity = blas::identify(*library);
   loaded.threads = loaded.identity->threads.value_or(told ? threads : 1);
@@ -42,7 +44,8 @@ report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
                           .environment = record.environment,
                           .isa = machine.isa,
                           .installed = blas::installed_blas(),
-                          .pinned_cpus = question.cpus.size()};
+                          .cpus = question.cpus.size(),
+                          .threads = loaded.threads_by_itself};
   if (loaded.library) {
     evidence.library = *loaded.identity;
     evidence.library.threads = loaded.threads;
@@ -51,9 +54,12 @@ report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
           std::chrono::milliseconds(static_cast<int>(1000 * question.ladder_seconds));
       blas::Ladder ladder =
           blas::climb(*loaded.library, *loaded.identity, evidence.installed, machine,
-                      {.budget = budget, .cpus = question.cpus, .stop = question.stop});
-      record.ladder = std::move(ladder.rungs);
-      record.ladder_note = std::move(ladder.note);
+                      {.budget = budget,
+                       .cpus = question.cpus,
+                       .stop = question.stop,
+                       .own = blas::own_openblas()});
+      std::move(ladder).move_to(record);
+      evidence.library.behind = record.behind;
     } else {
       record.ladder_note = "not measured (--no-ladder)";
     }

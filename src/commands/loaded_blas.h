@@ -20,6 +20,7 @@ struct LoadedBlas {
   std::optional<blas::Identity> identity;
   std::string reason;  // why there is none
   int threads = 1;
+  std::optional<int> threads_by_itself;  // before it was told any
 };
 
 // `wanted` as BlasLibrary::load() takes it. Fails for a wrong name only: without any BLAS the rest

@@ -8,18 +8,38 @@ std::optional<int> threads_in_loops(const Executed& executed) { return executed.
 }  // namespace
 
 template <>
+const Record& record<Results>() {
+  static constexpr Field kFields[] = {
+      field<&Results::right>("right", "", "null: not checked"),
+      field<&Results::wrong>("wrong", "", "the first product that is not").null_if_empty(),
+      field<&Results::bits>("bits", "", "of the products of one thread: equal where all bits are")
+          .null_if_empty(),
+  };
+  static constexpr Record kRecord{"Results", "Whether products are what they should be.", kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<LadderRung>() {
   static constexpr Field kFields[] = {
       field<&LadderRung::core>("core", "", "core type that ran, by the library's own word")
           .null_if_empty(),
       field<&LadderRung::setting>("setting", "", "`as found`, `auto`, or the variable set"),
       field<&LadderRung::gflops>("gflops", "GFLOP/s", "null: `reason`"),
-      field<&LadderRung::peak_fraction>("peak_fraction", "", "sgemm over the FMA peak beside it"),
+      field<&LadderRung::peak_fraction>("peak_fraction", "",
+                                        "sgemm over the FMA peak beside it, each by CPU time"),
+      interval<&LadderRung::peak_fraction_low, &LadderRung::peak_fraction_high>(
+          "peak_fraction_ci95", "", "null: measured in fewer than three processes")
+          .with(Field::kNullUnlessWhole),
       field<&LadderRung::vector_class>("vector_class", "", "`avx2`, `avx512`, `neon`, ...")
           .null_if_empty(),
       field<&LadderRung::library>("library", "", "path"),
       field<&LadderRung::provider, report::name_of>("provider", "", ""),
+      field<&LadderRung::version>("version", "", "as the library says").null_if_empty(),
       field<&LadderRung::as_found>("as_found", "", "what a program gets here"),
+      field<&LadderRung::behind>("behind", "", "of a wrapper: what does the work").null_if_empty(),
+      field<&LadderRung::results>("results", "", ""),
+      field<&LadderRung::own>("own", "", "hwprof's own OpenBLAS, which is not installed"),
       field<&LadderRung::reason>("reason", "", "why it could not be measured").null_if_empty(),
   };
   static constexpr Record kRecord{"Rung", "The same sgemm by another core type or library.",
@@ -47,15 +67,21 @@ const Record& record<ProfileBlas>() {
           .column("blas_core"),
       field<&ProfileBlas::threads>("threads", "", "as the library says"),
       field<&ProfileBlas::threading>("threading", "", "as the library says").null_if_empty(),
+      field<&ProfileBlas::behind>("behind", "", "of a wrapper: what does the work").null_if_empty(),
       field<&ProfileBlas::environment>("environment", "",
                                        "variables of this process that a BLAS reads"),
-      field<&ProfileBlas::ladder>("ladder", "", "fastest first"),
+      field<&ProfileBlas::ladder>("ladder", "", "highest share of the peak first"),
       field<&ProfileBlas::ladder_note>("ladder_note", "", "how it was measured, or why it was not")
           .null_if_empty(),
+      field<&ProfileBlas::own>("own", "", "of `ladder`: the fastest of hwprof's own OpenBLAS"),
+      field<&ProfileBlas::own_reason>("own_reason", "", "why there is none").null_if_empty(),
       field<&ProfileBlas::verdict>("verdict", "", "on it").column("blas_verdict"),
       field<&ProfileBlas::factor>("factor", "",
                                   "how many times faster the best rung is than what programs get")
           .column("blas_factor"),
+      field<&ProfileBlas::factor_low>("factor_low", "", "of its 95 % interval"),
+      field<&ProfileBlas::factor_high>("factor_high", "", ""),
+      field<&ProfileBlas::results>("results", "", "of what programs get"),
       field<&ProfileBlas::why>("why", "", "the cause").null_if_empty(),
       field<&ProfileBlas::fix>("fix", "", "the variable or package that fixes it").null_if_empty(),
   };
@@ -68,6 +94,8 @@ template <>
 const Record& record<Declared>() {
   static constexpr Field kFields[] = {
       field<&Declared::environment>("environment", "", "variables that shape a BLAS"),
+      field<&Declared::environment_reason>("environment_reason", "", "why it is not known")
+          .null_if_empty(),
       field<&Declared::default_library>("default_library", "",
                                         "file that the loader gives for libblas.so.3")
           .null_if_empty(),
@@ -254,14 +282,20 @@ const Record& record<RunBlas>() {
       field<&RunBlas::path>("path", "", "").null_if_empty(),
       field<&RunBlas::core>("core", "", "").null_if_empty(),
       field<&RunBlas::threads>("threads", "", ""),
+      field<&RunBlas::behind>("behind", "", "of a wrapper: what does the work").null_if_empty(),
       field<&RunBlas::factor>("factor", "",
                               "how many times faster this machine could do the same product"),
+      field<&RunBlas::factor_low>("factor_low", "", "of its 95 % interval"),
+      field<&RunBlas::factor_high>("factor_high", "", ""),
+      field<&RunBlas::results>("results", "", "of the library at work, as hwprof found it"),
       field<&RunBlas::why>("why", "", "").null_if_empty(),
       field<&RunBlas::fix>("fix", "", "").null_if_empty(),
       field<&RunBlas::findings>("findings", "", "sentences, the most important first"),
       field<&RunBlas::evidence>("evidence", "", ""),
       field<&RunBlas::ladder>("ladder", "", "measured after the command had ended"),
       field<&RunBlas::ladder_note>("ladder_note", "", "").null_if_empty(),
+      field<&RunBlas::own>("own", "", "as of a profile"),
+      field<&RunBlas::own_reason>("own_reason", "", "").null_if_empty(),
   };
   static constexpr Record kRecord{"RunBlas", "Which BLAS the program used, and the verdict on it.",
                                   kFields};

@@ -62,8 +62,11 @@ std::string_view to_text(VectorClass vectors);
 
 enum class VerdictKind : std::uint8_t {
   kOptimal,
+  kBorderline,
   kSuboptimal,
   kUnoptimised,
+  kOverheadBound,
+  kWrongResults,
   kNotCalled,
   kOtherLibrary,
   kInconclusive,
@@ -79,13 +82,22 @@ struct Blas {
   std::string threading;  // "pthreads", "openmp", "single-threaded", "" unknown
   VectorClass vector_class = VectorClass::kNone;  // of that core
   std::optional<int> threads;
+  std::string behind;  // of a wrapper: what does the work, "openblas 0.3.21 Haswell of /usr/..."
 };
 
 // What the judge says of it. (Bases of a record are never two: fields.h finds members by address.)
 struct Verdict : Blas {
   VerdictKind verdict = VerdictKind::kInconclusive;
-  std::optional<double> factor;  // best rung / as found: how many times faster it could be
-  std::string why, fix;          // `fix` is empty when nothing is to be changed
+  // Best rung / as found: how many times faster it could be, with its 95 % interval.
+  std::optional<double> factor, factor_low, factor_high;
+  std::string why, fix;  // `fix` is empty when nothing is to be changed
+};
+
+// Whether a library computes what it should.
+struct Results {
+  std::optional<bool> right;  // absent: not checked
+  std::string wrong;          // the first product that is not, "sgemm of 17 x 16 x 16, ..."
+  std::string bits;           // of all products of one thread: equal where the bits are
 };
 
 struct LadderRung {
@@ -94,17 +106,26 @@ struct LadderRung {
                         // last two without any other variable that shapes a BLAS
   std::string library;  // path
   Provider provider = Provider::kNone;
-  std::optional<double> gflops;         // absent: reason says why
-  std::optional<double> peak_fraction;  // sgemm / FMA peak in interleaved slices of the same child
+  std::string version;           // "" when the library does not say
+  std::optional<double> gflops;  // absent: reason says why
+  // sgemm / FMA peak in interleaved slices of the same child, each over the thread's CPU time; the
+  // 95 % interval needs several children.
+  std::optional<double> peak_fraction, peak_fraction_low, peak_fraction_high;
   VectorClass vector_class = VectorClass::kNone;
   bool as_found = false;  // what a program gets here, environment included
+  bool own = false;       // hwprof's own OpenBLAS: no program gets it, it is not installed
+  std::string behind;     // of a wrapper: what does the work
+  Results results;
   std::string reason;
 };
 
 // A library with the verdict on it, and what the verdict rests on.
 struct JudgedBlas : Verdict {
-  std::vector<LadderRung> ladder;  // fastest first
+  Results results;                 // of the rung that is as found
+  std::vector<LadderRung> ladder;  // highest share of the FMA peak first
   std::string ladder_note;         // how it was measured, or why there is none
+  std::optional<LadderRung> own;   // of the ladder: the fastest one of hwprof's own OpenBLAS
+  std::string own_reason;          // why there is none
 };
 
 // That which `hwprof profile` loaded.
@@ -117,6 +138,7 @@ struct ProfileBlas : JudgedBlas {
 struct InstalledBlas : Blas {
   std::string how;        // it was found: "loader cache libopenblas.so.0", "given"
   std::string select;     // command that makes it what programs get; "" when there is none
+  bool selected = false;  // that has been done: only a variable gives programs another
   bool threaded = false;  // known of OpenBLAS only: it has or takes threaded products
 };
 
@@ -132,6 +154,7 @@ struct SurveyedBlas : InstalledBlas {
 // E0, before anything ran.
 struct Declared {
   std::map<std::string, std::string> environment;  // only variables that shape a BLAS
+  std::string environment_reason;                  // why it is not known: of another user's process
   std::string default_library;  // file that the loader gives for libblas.so.3; "" when it has none
   Provider default_provider = Provider::kNone;
   std::vector<std::string> needed;  // BLAS sonames that the command's own file names
@@ -261,20 +284,25 @@ struct EnumNames<report::VerdictKind> {
   using enum report::VerdictKind;
   static constexpr EnumName<report::VerdictKind> kAll[] = {
       {kOptimal, "optimal", "nothing here is much faster"},
+      {kBorderline, "borderline", "what was measured does not clear the threshold"},
       {kSuboptimal, "suboptimal", "a tier down"},
       {kUnoptimised, "unoptimised", "far down, or vectors of 128 bits on a CPU with more"},
+      {kOverheadBound, "overhead-bound", "its products are so small that calling dominates"},
+      {kWrongResults, "wrong-results", "a product was computed wrongly"},
       {kNotCalled, "not-called", "no BLAS was"},
       {kOtherLibrary, "other-library", "the work was done by what is no BLAS"},
       {kInconclusive, "inconclusive", "the evidence is too little"},
   };
 };
 
-using report::Blas, report::Verdict, report::LadderRung, report::JudgedBlas, report::ProfileBlas,
-    report::InstalledBlas, report::SurveyedBlas, report::Declared, report::LoadedLibrary,
-    report::ChosenCore, report::CallShape, report::CallSite, report::Called, report::SampleShare,
-    report::LibraryLoops, report::Executed, report::AchievedRate, report::BlasEvidence,
-    report::RunBlas;
+using report::Blas, report::Verdict, report::Results, report::LadderRung, report::JudgedBlas,
+    report::ProfileBlas, report::InstalledBlas, report::SurveyedBlas, report::Declared,
+    report::LoadedLibrary, report::ChosenCore, report::CallShape, report::CallSite, report::Called,
+    report::SampleShare, report::LibraryLoops, report::Executed, report::AchievedRate,
+    report::BlasEvidence, report::RunBlas;
 
+template <>
+const Record& record<Results>();
 template <>
 const Record& record<LadderRung>();
 template <>

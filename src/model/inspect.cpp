@@ -71,11 +71,19 @@ const Record& record<BlasSurvey>() {
       field<&BlasSurvey::blas, &Blas::threads>("threads", "", ""),
       field<&BlasSurvey::blas, &Verdict::factor>("factor", "",
                                                  "how many times faster the best rung is"),
+      field<&BlasSurvey::blas, &Verdict::factor_low>("factor_low", "", "of its 95 % interval"),
+      field<&BlasSurvey::blas, &Verdict::factor_high>("factor_high", "", ""),
+      field<&BlasSurvey::blas, &JudgedBlas::results>("results", "", "of what programs get"),
+      field<&BlasSurvey::blas, &Blas::behind>("behind", "", "of a wrapper: what does the work")
+          .null_if_empty(),
       field<&BlasSurvey::blas, &Verdict::why>("why", "", "the cause"),
       field<&BlasSurvey::blas, &Verdict::fix>("fix", "", "").null_if_empty(),
       field<&BlasSurvey::blas, &ProfileBlas::environment>("environment", "",
                                                           "variables that a BLAS reads"),
-      field<&BlasSurvey::blas, &JudgedBlas::ladder>("ladder", "", "fastest first"),
+      field<&BlasSurvey::blas, &JudgedBlas::ladder>("ladder", "", "highest share of the peak first"),
+      field<&BlasSurvey::blas, &JudgedBlas::own>("own", "", "as of a profile"),
+      field<&BlasSurvey::blas, &JudgedBlas::own_reason>("own_reason", "", "why there is none")
+          .null_if_empty(),
       field<&BlasSurvey::libraries>("libraries", "", "installed, fastest first"),
       field<&BlasSurvey::notes>("notes", "", ""),
   };

@@ -57,7 +57,7 @@ struct PeakReport {
 struct BlasSurvey {
   std::string version;
   Machine machine;
-  std::vector<SurveyedBlas> libraries;  // fastest first
+  std::vector<SurveyedBlas> libraries;  // highest share of the peak first
   ProfileBlas blas;                     // the default, with its ladder and verdict
   std::vector<std::string> notes;
 };

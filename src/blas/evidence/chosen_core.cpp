@@ -5,10 +5,13 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "src/blas/evidence/installed.h"
 #include "src/blas/providers/providers.h"
+#include "src/observe/proc/maps.h"
 
 namespace hwprof::blas {
 namespace {
@@ -68,6 +71,24 @@ Identity identify(const BlasLibrary& library) {
   identity.vector_class = vector_class_of(identity.provider, identity.core);
   identity.ignored = ignored_variables(identity);
   return identity;
+}
+
+std::string backend_of(const BlasLibrary& library, report::Provider provider) {
+  if (!facts(provider).wraps) return "";
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  for (const observe::FileMapping& mapped : observe::executable_files(text)) {
+    const auto file = mapped.path == library.path() ? std::nullopt : identify_file(mapped.path);
+    if (!file || facts(file->provider).wraps) continue;
+    const auto backend = BlasLibrary::load(mapped.path);  // it is mapped already
+    if (!backend) continue;
+    const Identity identity = identify(*backend);
+    std::string name(to_text(identity.provider));
+    if (!identity.version.empty()) name += " " + identity.version;
+    if (!identity.core.empty()) name += " " + identity.core;
+    return name + " of " + mapped.path;
+  }
+  return "";
 }
 
 report::ChosenCore core_in_memory(const LibraryFile& file, const std::string& path,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -36,8 +37,17 @@ std::vector<fs::path> loader_path() {
   return folders;
 }
 
+void add_variable(std::string_view entry, std::map<std::string, std::string>& found) {
+  const auto equals = entry.find('=');
+  const std::string_view name = entry.substr(0, equals);
+  if (equals != std::string_view::npos && shapes_blas(name)) {
+    found.emplace(name, entry.substr(equals + 1));
+  }
+}
+
 struct Candidate {
-  std::string path, how, select;
+  std::string path, how, select = {};
+  bool selected = false;
 };
 
 // dpkg's and chkconfig's records: the mode, the link, names and links of followers, an empty line,
@@ -51,10 +61,12 @@ void add_alternatives(const fs::path& folder, std::vector<Candidate>& candidates
     std::string mode, link, line;
     std::getline(file, mode);
     std::getline(file, link);
+    const fs::path chosen = fs::canonical(link, ignored);
     while (std::getline(file, line)) {
       if (!line.starts_with('/') || line == link) continue;
       candidates.push_back({line, "alternative of " + name,
-                            fmt::format("update-alternatives --set {} {}", name, line)});
+                            fmt::format("update-alternatives --set {} {}", name, line),
+                            !chosen.empty() && fs::canonical(line, ignored) == chosen});
     }
   }
 }
@@ -66,14 +78,14 @@ std::vector<Candidate> candidates() {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       const std::string name = entry.path().filename();
-      if (is_blas_file_name(name)) all.push_back({entry.path(), "LD_LIBRARY_PATH " + name, ""});
+      if (is_blas_file_name(name)) all.push_back({entry.path(), "LD_LIBRARY_PATH " + name});
     }
   }
   for (const char* folder : {"/var/lib/dpkg/alternatives", "/var/lib/alternatives"}) {
     add_alternatives(folder, all);
   }
   for (const auto& [soname, path] : loader_cache()) {
-    if (is_blas_file_name(soname)) all.push_back({path, "loader cache " + soname, ""});
+    if (is_blas_file_name(soname)) all.push_back({path, "loader cache " + soname});
   }
   return all;
 }
@@ -153,12 +165,7 @@ const LoaderCache& loader_cache() {
 std::map<std::string, std::string> blas_environment() {
   std::map<std::string, std::string> found;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const auto equals = text.find('=');
-    const std::string_view name = text.substr(0, equals);
-    if (equals != std::string_view::npos && shapes_blas(name)) {
-      found.emplace(name, text.substr(equals + 1));
-    }
+    add_variable(*entry, found);
   }
   return found;
 }
@@ -186,10 +193,24 @@ std::vector<InstalledBlas> installed_blas() {
       continue;
     }
     if (auto one = installed_at(path, std::move(candidate.how), std::move(candidate.select))) {
+      one->selected = candidate.selected;
       installed.push_back(*std::move(one));
     }
   }
   return installed;
+}
+
+report::Declared declared_of(int pid) {
+  report::Declared said;
+  find_default(said);
+  std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open()) {
+    said.environment_reason =
+        fmt::format("the environment of process {} is not readable: {}", pid, std::strerror(errno));
+  }
+  for (const std::string_view entry : split(bytes, '\0')) add_variable(entry, said.environment);
+  return said;
 }
 
 report::Declared declared(const std::vector<std::string>& command) {

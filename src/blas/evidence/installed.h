@@ -33,5 +33,7 @@ std::vector<report::InstalledBlas> installed_blas();
 // `command` as it would be executed: the first word is looked up in PATH. Never fails; what cannot
 // be found out stays empty.
 report::Declared declared(const std::vector<std::string>& command);
+// Of a process that runs already: as it was started.
+report::Declared declared_of(int pid);
 
 }  // namespace hwprof::blas

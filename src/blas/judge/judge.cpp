@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
+
+#include "src/blas/judge/steps.h"
 
 namespace hwprof::blas {
 namespace {
@@ -18,23 +21,6 @@ using report::LadderRung;
 using report::Verdict;
 using report::VerdictKind;
 using enum report::VerdictKind;
-
-bool ignores(const Identity& identity, const std::string& variable) {
-  return std::find(identity.ignored.begin(), identity.ignored.end(), variable) !=
-         identity.ignored.end();
-}
-
-// The other variables that `provider` reads, but for the number of threads: a rung has one.
-std::vector<std::string> other_variables(Provider provider, const Evidence& evidence) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : evidence.environment) {
-    if (starts_with_any(name, facts(provider).variables) && !forces_core(name) &&
-        !name.ends_with("_NUM_THREADS") && !ignores(evidence.library, name)) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
 
 std::string assignments(const std::vector<std::string>& names,
                         const std::map<std::string, std::string>& set) {
@@ -57,6 +43,9 @@ std::string_view in_words(Provider provider) {
   return provider == Provider::kReference ? facts(provider).label : facts(provider).name;
 }
 
+// "1.9", "41": two digits, as headlines have them.
+std::string times(double factor) { return fmt::format("{:.{}f}", factor, factor < 9.95 ? 1 : 0); }
+
 // "SkylakeX (512-bit)", "the reference BLAS (scalar)"
 std::string name_of(const LadderRung& rung) {
   std::string name = rung.core.empty() ? std::string(in_words(rung.provider)) : rung.core;
@@ -72,57 +61,35 @@ std::string state_of(const LadderRung& rung) {
                      *rung.peak_fraction);
 }
 
-double times_faster(const LadderRung& fast, const LadderRung& slow) {
-  return *fast.peak_fraction / *slow.peak_fraction;
-}
-
-// The measured rungs that matter, found once. Pointers into the ladder.
-struct Steps {
-  const LadderRung* found = nullptr;      // as found
-  const LadderRung* same_core = nullptr;  // the same core, no other variable
-  const LadderRung* automatic = nullptr;  // what the library chooses by itself
-  const LadderRung* best_own = nullptr;   // its fastest
-  const LadderRung* best = nullptr;       // fastest of all
-};
-
-Steps find_steps(const Evidence& evidence, const std::vector<LadderRung>& ladder) {
-  Steps steps;
-  const auto measured = [](const LadderRung& rung) { return rung.peak_fraction.value_or(0) > 0; };
-  const auto keep_faster = [](const LadderRung*& step, const LadderRung& rung) {
-    if (step == nullptr || times_faster(rung, *step) > 1) step = &rung;
-  };
-  for (const LadderRung& rung : ladder) {
-    if (rung.as_found && measured(rung)) steps.found = &rung;
-  }
-  if (steps.found == nullptr) return steps;
-  for (const LadderRung& rung : ladder) {
-    if (!measured(rung)) continue;
-    keep_faster(steps.best, rung);
-    if (rung.library != steps.found->library) continue;
-    keep_faster(steps.best_own, rung);
-    if (rung.as_found) continue;
-    if (rung.setting == "auto") steps.automatic = &rung;
-    // Where the library names no core, only a variable that forces one can have changed it.
-    if (rung.core == steps.found->core &&
-        (!rung.core.empty() || core_variable(rung.provider, evidence).empty())) {
-      keep_faster(steps.same_core, rung);
-    }
-  }
-  // Where no other variable can tell the two apart, the slower one was only disturbed.
-  if (steps.same_core != nullptr && other_variables(steps.found->provider, evidence).empty()) {
-    keep_faster(steps.found, *steps.same_core);
-  }
-  return steps;
-}
-
 // What to do, each advice once.
 
-// Make programs get `path`.
-std::string how_to_select(const std::string& path, const std::vector<InstalledBlas>& installed) {
-  for (const InstalledBlas& library : installed) {
-    if (library.path == path && !library.select.empty()) return "sudo " + library.select;
+constexpr std::string_view kLoaderVariable = "LD_LIBRARY_PATH";
+
+// The variable by which the loader gives programs the library that is judged; else "".
+std::string deciding_variable(const Evidence& evidence) {
+  const auto found = std::find_if(
+      evidence.installed.begin(), evidence.installed.end(),
+      [&](const InstalledBlas& library) { return library.path == evidence.library.path; });
+  return found != evidence.installed.end() && found->how.starts_with(kLoaderVariable)
+             ? std::string(kLoaderVariable)
+             : "";
+}
+
+// What is so already is never advised: an alternative that is selected, below a variable.
+std::string select(const InstalledBlas& library, const Evidence& evidence) {
+  const std::string variable = deciding_variable(evidence);
+  const std::string unset = variable.empty() ? "" : "unset " + variable;
+  if (library.selected && !unset.empty()) return unset;
+  return (unset.empty() ? "" : unset + "; ") + "sudo " + library.select;
+}
+
+// Make programs get what this rung measured.
+std::string how_to_select(const LadderRung& rung, const Evidence& evidence) {
+  if (rung.own) return install_advice();
+  for (const InstalledBlas& library : evidence.installed) {
+    if (library.path == rung.library && !library.select.empty()) return select(library, evidence);
   }
-  return "use " + path;
+  return "use " + rung.library;
 }
 
 // An installed, threaded OpenBLAS, or the package that has one.
@@ -130,7 +97,7 @@ std::string how_to_get_openblas(const Evidence& evidence) {
   for (const InstalledBlas& library : evidence.installed) {
     if (library.provider == Provider::kOpenBlas && library.threaded &&
         library.path != evidence.library.path && !library.select.empty()) {
-      return "sudo " + library.select;
+      return select(library, evidence);
     }
   }
   return install_advice();
@@ -156,21 +123,41 @@ struct Explanation {
   }
 };
 
+// A wrapper with what stands behind it.
+std::string library_in_words(const Identity& library) {
+  std::string name(in_words(library.provider));
+  return library.behind.empty() ? name : fmt::format("{} ({})", name, library.behind);
+}
+
 // Who gets the library that is judged.
 std::string who_gets(const Evidence& evidence) {
   return evidence.requested.empty() ? "programs get" : "--blas names";
 }
 
+// "Cooperlake (512-bit) of /usr/lib/libopenblas.so.0", or what no program here can get.
+std::string with_library(const LadderRung& rung) {
+  if (!rung.own) return fmt::format("{} of {}", name_of(rung), rung.library);
+  return fmt::format("{} of OpenBLAS {}, which is not installed and was measured beside it,",
+                     name_of(rung), rung.version);
+}
+
 void explain_library(const Evidence& evidence, const Steps& steps, Explanation& explanation) {
   const LadderRung& found = *steps.found;
-  explanation.causes.push_back(fmt::format("{} {}: {}; {} of {} is {:.1f} times faster on this CPU",
-                                           who_gets(evidence), in_words(found.provider),
-                                           state_of(found), name_of(*steps.best),
-                                           steps.best->library, times_faster(*steps.best, found)));
-  explanation.fixes.push_back(evidence.requested.empty()
-                                  ? how_to_select(steps.best->library, evidence.installed)
-                                  : "--blas " + steps.best->library);
-  const std::string variable = core_variable(steps.best->provider, evidence);
+  const LadderRung& best = *steps.best;
+  const std::string variable_of_loader = deciding_variable(evidence);
+  explanation.causes.push_back(
+      fmt::format("{} {}{}: {}; {} is {} times faster on this CPU", who_gets(evidence),
+                  library_in_words(evidence.library),
+                  variable_of_loader.empty() ? "" : " from " + variable_of_loader, state_of(found),
+                  with_library(best), times(times_faster(best, found).value)));
+  explanation.fixes.push_back(evidence.requested.empty() || best.own ? how_to_select(best, evidence)
+                                                                     : "--blas " + best.library);
+  // That core is not what the library chooses by itself: its rung was measured to be slower.
+  if (best.setting.find('=') != std::string::npos) {
+    explanation.fixes.push_back("export " + best.setting);
+    return;
+  }
+  const std::string variable = core_variable(best.provider, evidence);
   if (!variable.empty()) {
     explanation.causes.push_back(
         fmt::format("{} is set in the environment and would choose the core of that library too",
@@ -185,22 +172,23 @@ void explain_environment(const Evidence& evidence, const Steps& steps, const Thr
   const LadderRung& from = steps.same_core != nullptr ? *steps.same_core : found;
   const LadderRung& to = steps.automatic != nullptr ? *steps.automatic : *steps.best_own;
   const std::string variable = core_variable(found.provider, evidence);
-  if (!variable.empty() && times_faster(to, from) > thresholds.optimal_factor) {
+  if (!variable.empty() && times_faster(to, from).value > thresholds.optimal_factor) {
     explanation.causes.push_back(
-        fmt::format("{} is set in the environment: {}; {} is {:.1f} times faster on this CPU",
+        fmt::format("{} is set in the environment: {}; {} is {} times faster on this CPU",
                     assignments({variable}, evidence.environment), state_of(from), name_of(to),
-                    times_faster(to, from)));
+                    times(times_faster(to, from).value)));
     explanation.unset.push_back(variable);
   }
   const auto others = other_variables(found.provider, evidence);
   if (!others.empty() && steps.same_core != nullptr &&
-      times_faster(*steps.same_core, found) > thresholds.optimal_factor) {
+      times_faster(*steps.same_core, found).value > thresholds.optimal_factor) {
     explanation.causes.push_back(fmt::format(
-        "{} {} set in the environment: sgemm reaches {:.2f} of the FMA peak; the same {} core is "
-        "{:.1f} times faster without {}",
+        "{} {} set in the environment: sgemm reaches {:.2f} of the FMA peak; {} is {} times "
+        "faster without {}",
         assignments(others, evidence.environment), others.size() == 1 ? "is" : "are",
-        *found.peak_fraction, found.core, times_faster(*steps.same_core, found),
-        others.size() == 1 ? "it" : "them"));
+        *found.peak_fraction,
+        found.core.empty() ? "it" : fmt::format("the same {} core", found.core),
+        times(times_faster(*steps.same_core, found).value), others.size() == 1 ? "it" : "them"));
     explanation.unset.insert(explanation.unset.end(), others.begin(), others.end());
   }
 }
@@ -210,13 +198,13 @@ void explain_choice(const Evidence& evidence, const Steps& steps, const Threshol
   const LadderRung& chosen = steps.automatic != nullptr ? *steps.automatic : *steps.found;
   const LadderRung& best = *steps.best_own;
   if (best.setting.find('=') == std::string::npos ||
-      times_faster(best, chosen) <= thresholds.optimal_factor) {
+      times_faster(best, chosen).value <= thresholds.optimal_factor) {
     return;
   }
   explanation.causes.push_back(
-      fmt::format("{} {} chooses {} by itself: {}; its {} is {:.1f} times faster on this CPU",
+      fmt::format("{} {} chooses {} by itself: {}; its {} is {} times faster on this CPU",
                   in_words(evidence.library.provider), evidence.library.version, name_of(chosen),
-                  state_of(chosen), name_of(best), times_faster(best, chosen)));
+                  state_of(chosen), name_of(best), times(times_faster(best, chosen).value)));
   // What is exported replaces what is set.
   const std::string name = best.setting.substr(0, best.setting.find('='));
   auto& unset = explanation.unset;
@@ -227,12 +215,12 @@ void explain_choice(const Evidence& evidence, const Steps& steps, const Threshol
 
 // The steps may each stay below the threshold that they exceed together.
 void explain_rest(const Evidence& evidence, const Steps& steps, Explanation& explanation) {
-  explanation.causes.push_back(fmt::format("{}; {} is {:.1f} times faster on this CPU",
+  explanation.causes.push_back(fmt::format("{}; {} is {} times faster on this CPU",
                                            state_of(*steps.found), name_of(*steps.best),
-                                           times_faster(*steps.best, *steps.found)));
+                                           times(times_faster(*steps.best, *steps.found).value)));
   const std::string& setting = steps.best->setting;
   if (steps.best->library != steps.found->library) {
-    explanation.fixes.push_back(how_to_select(steps.best->library, evidence.installed));
+    explanation.fixes.push_back(how_to_select(*steps.best, evidence));
   } else if (setting.find('=') != std::string::npos) {
     explanation.fixes.push_back("export " + setting);
   }
@@ -243,7 +231,7 @@ Explanation explain_loss(const Evidence& evidence, const Steps& steps,
                          const Thresholds& thresholds) {
   Explanation explanation;
   if (steps.best != steps.best_own &&
-      times_faster(*steps.best, *steps.best_own) > thresholds.optimal_factor) {
+      times_faster(*steps.best, *steps.best_own).value > thresholds.optimal_factor) {
     explain_library(evidence, steps, explanation);
     return explanation;
   }
@@ -260,17 +248,27 @@ bool is_narrow(VectorClass vectors, const std::vector<std::string>& isa) {
 }
 
 Verdict inconclusive(std::string why, std::string fix) {
-  return {{}, kInconclusive, std::nullopt, std::move(why), std::move(fix)};
+  Verdict verdict;
+  verdict.why = std::move(why);
+  verdict.fix = std::move(fix);
+  return verdict;
 }
 
 // Without a measure. The core that was chosen says which kernels there are; a loop that was sampled
 // may be one that only packs. Where no core is known, the loop is all there is.
-Verdict judge_by_width(const Evidence& evidence) {
+Verdict judge_by_width(const Evidence& evidence, const Thresholds& thresholds) {
   const Identity& library = evidence.library;
   const VectorClass widest = widest_vector_class(evidence.isa);
   const VectorClass vectors =
       rank(library.vector_class) >= 0 ? library.vector_class : evidence.executed;
   const bool narrow = is_narrow(vectors, evidence.isa);
+  if (evidence.achieved_fraction.value_or(0) >= thresholds.full_width_fraction) {
+    Verdict fast;
+    fast.verdict = kOptimal;
+    fast.why = fmt::format("{} did the work, and its calls reached {:.2f} of the FMA peak",
+                           kernels_of(library), *evidence.achieved_fraction);
+    return fast;
+  }
   if (!evidence.at_work && !narrow) {
     return inconclusive("no core type was measured, and names alone do not tell how fast it is",
                         "run without --no-ladder");
@@ -282,12 +280,10 @@ Verdict judge_by_width(const Evidence& evidence) {
                         "run without --no-ladder, or for longer");
   }
   if (rank(vectors) >= rank(widest)) {
-    return {{},
-            kOptimal,
-            std::nullopt,
-            fmt::format("{} did the work: {}, as wide as this CPU has; no core type was measured",
-                        kernels_of(library), report::facts(vectors).arithmetic),
-            ""};
+    return inconclusive(fmt::format("widest kernels, speed unknown: {} did the work with {}, and "
+                                    "neither a core type nor its calls were measured",
+                                    kernels_of(library), report::facts(vectors).arithmetic),
+                        "run without --no-ladder");
   }
   Verdict verdict;
   verdict.verdict = narrow ? kUnoptimised : kSuboptimal;
@@ -325,14 +321,29 @@ double least_loss(const Evidence& evidence, const Steps& steps, const Thresholds
              : thresholds.optimal_factor;
 }
 
+double low(const LadderRung& rung) { return rung.peak_fraction_low.value_or(*rung.peak_fraction); }
+double high(const LadderRung& rung) {
+  return rung.peak_fraction_high.value_or(*rung.peak_fraction);
+}
+
+// "0.52 to 0.58"
+std::string range(double from, double to) { return fmt::format("{:.2f} to {:.2f}", from, to); }
+
+// An OpenBLAS that was measured and is no faster than what is judged is no advice.
+bool openblas_is_no_better(const std::vector<LadderRung>& ladder) {
+  return std::any_of(ladder.begin(), ladder.end(), [](const LadderRung& rung) {
+    return rung.provider == Provider::kOpenBlas && !rung.as_found && rung.peak_fraction;
+  });
+}
+
 // Nothing here is faster: is it as fast as the CPU allows?
-Verdict judge_best(const Evidence& evidence, const Steps& steps, const Thresholds& thresholds) {
+Verdict judge_best(const Evidence& evidence, const Steps& steps,
+                   const std::vector<LadderRung>& ladder, const Thresholds& thresholds) {
   const LadderRung& found = *steps.found;
   const LadderRung& best = *steps.best;
   const VectorClass widest = widest_vector_class(evidence.isa);
   Verdict verdict;
-  if (*best.peak_fraction >= thresholds.full_width_fraction ||
-      rank(best.vector_class) >= rank(widest)) {
+  if (low(best) >= thresholds.full_width_fraction) {
     verdict.verdict = kOptimal;
     verdict.why = fmt::format("{}; nothing measured here is over {:.1f} times faster",
                               state_of(found), least_loss(evidence, steps, thresholds));
@@ -345,21 +356,48 @@ Verdict judge_best(const Evidence& evidence, const Steps& steps, const Threshold
     }
     return verdict;
   }
-  verdict.verdict =
-      1 / *best.peak_fraction > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal;
-  verdict.why = fmt::format("{}, on a CPU with {} vectors; nothing installed here is faster",
+  if (high(best) >= thresholds.full_width_fraction) {
+    verdict.verdict = kBorderline;
+    verdict.why = fmt::format(
+        "sgemm reaches {} of the FMA peak; {:.2f} is where kernels of the "
+        "widest vectors begin, and nothing measured here is faster",
+        range(low(best), high(best)), thresholds.full_width_fraction);
+    return verdict;
+  }
+  verdict.verdict = 1 / high(best) > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal;
+  const bool as_wide = rank(best.vector_class) >= rank(widest);
+  verdict.why = fmt::format("{}, on a CPU with {} vectors; nothing measured here is faster",
                             state_of(found), width(widest));
-  verdict.fix = how_to_get_better(found.provider, evidence);
+  if (!as_wide && !(facts(found.provider).better[0] == '\0' && openblas_is_no_better(ladder))) {
+    verdict.fix = how_to_get_better(found.provider, evidence);
+  }
+  return verdict;
+}
+
+// Between the two words.
+Verdict judge_borderline(const Steps& steps, const Ratio& ratio, double threshold) {
+  Verdict verdict;
+  verdict.verdict = kBorderline;
+  verdict.why = fmt::format(
+      "{}; {} is {} times faster on this CPU, and {:.1f} is where a loss "
+      "begins: measure again on a quieter machine",
+      state_of(*steps.found), name_of(*steps.best), range(ratio.low, ratio.high), threshold);
   return verdict;
 }
 
 // Where the library could not be measured as it is found.
-Verdict judge_unmeasured(const Evidence& evidence, const std::vector<LadderRung>& ladder) {
-  Verdict verdict = judge_by_width(evidence);
+Verdict judge_unmeasured(const Evidence& evidence, const std::vector<LadderRung>& ladder,
+                         const Thresholds& thresholds) {
+  Verdict verdict = judge_by_width(evidence, thresholds);
   const auto failed = std::find_if(ladder.begin(), ladder.end(),
                                    [](const LadderRung& rung) { return rung.as_found; });
   if (verdict.verdict != kInconclusive || failed == ladder.end()) return verdict;
   return inconclusive("the library could not be measured as it is found: " + failed->reason, "");
+}
+
+void add_fix(const std::string& fix, Verdict& verdict) {
+  if (verdict.fix.find(fix) != std::string::npos) return;
+  verdict.fix += (verdict.fix.empty() ? "" : "; ") + fix;
 }
 
 void add_ignored_variables(const Evidence& evidence, Verdict& verdict) {
@@ -371,17 +409,100 @@ void add_ignored_variables(const Evidence& evidence, Verdict& verdict) {
                              one ? "it" : "them");
 }
 
-void add_single_thread(const Evidence& evidence, Verdict& verdict) {
-  const Identity& library = evidence.library;
-  if (library.threading != "single-threaded" || evidence.pinned_cpus <= 1 ||
-      facts(library.provider).threads == 1) {
-    return;
+// Variables that allow fewer threads than there are CPUs.
+std::vector<std::string> thread_limits(const Evidence& evidence) {
+  std::vector<std::string> names;
+  const bool any = facts(evidence.library.provider).wraps;
+  for (const auto& [name, value] : evidence.environment) {
+    const bool reads = any || name.starts_with("OMP_") ||
+                       starts_with_any(name, facts(evidence.library.provider).variables);
+    if (!counts_threads(name) || !reads) continue;
+    unsigned threads = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), threads);
+    if (parsed.ec == std::errc() && threads > 0 && threads < evidence.cpus) names.push_back(name);
   }
-  if (verdict.verdict == kOptimal) verdict.verdict = kSuboptimal;
-  verdict.why +=
-      fmt::format("; this build of {} is single-threaded: only 1 of the {} pinned CPUs works",
-                  in_words(library.provider), evidence.pinned_cpus);
-  verdict.fix += (verdict.fix.empty() ? "" : "; ") + how_to_get_openblas(evidence);
+  return names;
+}
+
+// One rule for all commands: a BLAS that leaves CPUs idle is not optimal where it is known why.
+void add_threads(const Evidence& evidence, Verdict& verdict) {
+  const Identity& library = evidence.library;
+  if (evidence.cpus <= 1 || facts(library.provider).threads == 1) return;
+  if (library.threading == "single-threaded") {
+    verdict.why += fmt::format("; this build of {} is single-threaded: only 1 of the {} CPUs works",
+                               in_words(library.provider), evidence.cpus);
+    add_fix(how_to_get_openblas(evidence), verdict);
+  } else {
+    const auto limits = thread_limits(evidence);
+    if (limits.empty() || !evidence.threads ||
+        static_cast<std::size_t>(*evidence.threads) >= evidence.cpus) {
+      return;
+    }
+    verdict.why +=
+        fmt::format("; {} {} set in the environment: only {} of the {} CPUs work{}",
+                    assignments(limits, evidence.environment), limits.size() == 1 ? "is" : "are",
+                    *evidence.threads, evidence.cpus, *evidence.threads == 1 ? "s" : "");
+    add_fix(fmt::format("unset {}", fmt::join(limits, " ")), verdict);
+  }
+  if (verdict.verdict == kOptimal || verdict.verdict == kBorderline) verdict.verdict = kSuboptimal;
+}
+
+// Speed does not matter then.
+Verdict judge_wrong(const Evidence& evidence, const Steps& steps) {
+  const LadderRung& found = *steps.found;
+  Verdict verdict;
+  verdict.verdict = kWrongResults;
+  const std::string& wrong = found.results.wrong;
+  const std::string routine = wrong.substr(0, wrong.find(','));
+  verdict.why =
+      fmt::format("{} of {}{}{}{}", routine, in_words(found.provider),
+                  found.version.empty() ? "" : " " + found.version,
+                  found.core.empty() ? "" : " " + found.core, wrong.substr(routine.size()));
+  const std::string variable = core_variable(found.provider, evidence);
+  if (steps.automatic != nullptr && !variable.empty()) {
+    verdict.fix = "unset " + variable;
+  } else if (steps.best != nullptr && steps.best != steps.found) {
+    verdict.fix = steps.best->library == found.library ? "export " + steps.best->setting
+                                                       : how_to_select(*steps.best, evidence);
+  } else {
+    verdict.fix = install_advice();
+  }
+  return verdict;
+}
+
+// The word for a loss is the one that its whole interval bears out.
+Verdict judge_measured(const Evidence& evidence, const Steps& steps,
+                       const std::vector<LadderRung>& ladder, const Thresholds& thresholds) {
+  const Ratio ratio = times_faster(*steps.best, *steps.found);
+  const double threshold = least_loss(evidence, steps, thresholds);
+  Verdict verdict;
+  if (ratio.low > threshold) {
+    const Explanation explanation = explain_loss(evidence, steps, thresholds);
+    verdict.verdict = ratio.low > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal;
+    verdict.why = explanation.why();
+    verdict.fix = explanation.fix();
+  } else if (ratio.high > threshold) {
+    verdict = judge_borderline(steps, ratio, threshold);
+  } else {
+    verdict = judge_best(evidence, steps, ladder, thresholds);
+  }
+  if (is_narrow(steps.found->vector_class, evidence.isa) &&
+      high(*steps.found) < thresholds.full_width_fraction) {
+    verdict.verdict = kUnoptimised;
+  }
+  const auto measured = std::count_if(ladder.begin(), ladder.end(), [](const LadderRung& rung) {
+    return rung.peak_fraction.has_value();
+  });
+  if (measured > 1) {  // a factor is measured or absent
+    verdict.factor = ratio.value;
+    if (ratio.low < ratio.high) {
+      verdict.factor_low = ratio.low;
+      verdict.factor_high = ratio.high;
+    }
+  }
+  add_ignored_variables(evidence, verdict);
+  add_threads(evidence, verdict);
+  return verdict;
 }
 
 Verdict judge_library(const Evidence& evidence, const std::vector<LadderRung>& ladder,
@@ -390,27 +511,9 @@ Verdict judge_library(const Evidence& evidence, const std::vector<LadderRung>& l
     return inconclusive("no BLAS could be loaded", install_advice());
   }
   const Steps steps = find_steps(evidence, ladder);
-  if (steps.found == nullptr) return judge_unmeasured(evidence, ladder);
-  const double factor = times_faster(*steps.best, *steps.found);
-  Verdict verdict;
-  if (factor > least_loss(evidence, steps, thresholds)) {
-    const Explanation explanation = explain_loss(evidence, steps, thresholds);
-    verdict = {{},
-               factor > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal,
-               factor,
-               explanation.why(),
-               explanation.fix()};
-  } else {
-    verdict = judge_best(evidence, steps, thresholds);
-    verdict.factor = factor;
-  }
-  if (is_narrow(steps.found->vector_class, evidence.isa) &&
-      *steps.found->peak_fraction < thresholds.full_width_fraction) {
-    verdict.verdict = kUnoptimised;
-  }
-  add_ignored_variables(evidence, verdict);
-  add_single_thread(evidence, verdict);
-  return verdict;
+  if (steps.found == nullptr) return judge_unmeasured(evidence, ladder, thresholds);
+  if (!steps.found->results.right.value_or(true)) return judge_wrong(evidence, steps);
+  return judge_measured(evidence, steps, ladder, thresholds);
 }
 
 }  // namespace

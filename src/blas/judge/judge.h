@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,11 @@ struct Evidence {
   std::map<std::string, std::string> environment = {};
   std::vector<std::string> isa = {};  // of the machine
   std::vector<report::InstalledBlas> installed = {};
-  std::size_t pinned_cpus = 1;
+  // CPUs that the library may use, and the threads that it takes by itself; absent: not known.
+  std::size_t cpus = 1;
+  std::optional<int> threads = {};
+  // Of the peak, that the calls of a program reached; absent: not known.
+  std::optional<double> achieved_fraction = {};
 };
 
 // `ladder` may be empty. The rung that is "as found" is what is judged.

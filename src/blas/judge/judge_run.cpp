@@ -21,6 +21,42 @@ VectorClass class_of(const report::LibraryLoops* loops) {
   return loops->width == "scalar" ? VectorClass::kScalar : VectorClass::kNone;
 }
 
+// Smaller products are not worth another thread: 128 x 128 x 128.
+constexpr double kWorthThreads = 2.0 * 128 * 128 * 128;
+// The mean of products that are dominated by the cost of calling: 16 x 16 x 16.
+constexpr double kOverheadFlops = 2.0 * 16 * 16 * 16;
+
+// Mean over all calls of a BLAS; absent where none was seen, or the FLOP of some are not known.
+std::optional<double> flops_of_a_call(const report::BlasEvidence& evidence) {
+  double flops = 0, calls = 0;
+  for (const report::CallSite& site : evidence.called.calls) {
+    if (!site.flops) return std::nullopt;
+    flops += *site.flops;
+    calls += static_cast<double>(site.count);
+  }
+  return calls > 0 ? std::optional(flops / calls) : std::nullopt;
+}
+
+std::string behind(const std::vector<LadderRung>& ladder, const std::string& path) {
+  const auto found = std::find_if(ladder.begin(), ladder.end(), [&](const LadderRung& rung) {
+    return rung.as_found && rung.library == path;
+  });
+  return found != ladder.end() ? found->behind : "";
+}
+
+// The ladder's product is a large one: it says nothing of calls of some thousand FLOP.
+void judge_overhead(const RunEvidence& run, Verdict& verdict) {
+  const auto flops = flops_of_a_call(run.evidence);
+  if (!flops || *flops > kOverheadFlops || verdict.verdict == VerdictKind::kWrongResults) return;
+  verdict.verdict = VerdictKind::kOverheadBound;
+  verdict.factor = verdict.factor_low = verdict.factor_high = std::nullopt;
+  const auto reached = run.evidence.achieved_rate.peak_fraction;
+  verdict.why = fmt::format(
+      "a call has {:.0f} FLOP on average: the cost of calling dominates{}, whatever the kernels",
+      *flops, reached ? fmt::format(" ({:.2g} % of the FMA peak)", 100 * *reached) : "");
+  verdict.fix = "make fewer and larger products: one call for a whole batch";
+}
+
 // What the judge is asked of a program's library.
 Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
   Evidence evidence;
@@ -30,6 +66,13 @@ Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
   evidence.environment = run.evidence.declared.environment;
   evidence.isa = run.isa;
   evidence.installed = run.installed;
+  evidence.achieved_fraction = run.evidence.achieved_rate.peak_fraction;
+  evidence.library.behind = behind(run.ladder, work.library.path);
+  const auto flops = flops_of_a_call(run.evidence);
+  if (flops.value_or(kWorthThreads) >= kWorthThreads) {
+    evidence.cpus = run.cpus;
+    evidence.threads = work.chosen_threads ? work.chosen_threads : work.library.threads;
+  }
   return evidence;
 }
 
@@ -81,7 +124,8 @@ std::string loss_of(const Evidence& evidence, const Verdict& verdict,
     const std::string what =
         wider ? fmt::format("this CPU's {} kernels are", report::facts(best.vector_class).width)
               : (best.core.empty() ? file_label(best.library) : best.core) + " is";
-    parts.push_back(fmt::format("{} {:.1f} times faster", what, *verdict.factor));
+    parts.push_back(fmt::format("{} {:.{}f} times faster", what, *verdict.factor,
+                                *verdict.factor < 9.95 ? 1 : 0));
   }
   const std::string variable = core_variable(evidence.library.provider, evidence);
   if (!variable.empty() && verdict.fix.find("unset " + variable) != std::string::npos) {
@@ -141,6 +185,10 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
       const Evidence evidence = evidence_on(run, work);
       const std::vector<LadderRung> ladder = ladder_of_program(run.ladder, work.library);
       static_cast<Verdict&>(result) = judge(evidence, ladder, thresholds);
+      judge_overhead(run, result);
+      if (run.attached && result.fix.starts_with("unset ")) {
+        result.fix = "restart the process after: " + result.fix;
+      }
       loss = loss_of(evidence, result, ladder, thresholds);
     }
   }

@@ -15,6 +15,8 @@ struct RunEvidence {
   const std::vector<report::LadderRung>& ladder;      // empty: not climbed
   std::vector<std::string> isa;                       // of the machine
   std::vector<report::InstalledBlas> installed = {};  // for the fix; may be empty
+  std::size_t cpus = 1;                               // that the program may use
+  bool attached = false;                              // it runs already, as it was started
 };
 
 // Fills everything but evidence, ladder and ladder_note.

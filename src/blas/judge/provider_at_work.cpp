@@ -164,7 +164,7 @@ ProviderAtWork provider_at_work(const report::BlasEvidence& evidence,
     work.library.version = chosen->version;
     work.library.core = chosen->core;
     work.library.vector_class = chosen->vector_class;
-    work.library.threads = chosen->threads;
+    work.library.threads = work.chosen_threads = chosen->threads;
   }
   if (work.loops != nullptr) work.library.threads = work.loops->threads;
 

@@ -5,13 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "src/blas/evidence/installed.h"
+#include "src/blas/evidence/library_file.h"
 #include "src/blas/ladder/rung.h"
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
+#include "src/observe/elf/elf_file.h"
 
 namespace hwprof::blas {
 namespace {
@@ -22,8 +27,13 @@ using std::chrono::milliseconds;
 
 // One rung must not eat the time of the others, nor start when it cannot end.
 constexpr milliseconds kShortestRung{80};
-// A smaller loss decides nothing: half of what the verdict's threshold is.
-constexpr double kConfirmedLoss = 1.05;
+// Blocks of a rung that decides: three give an interval, five a narrow one.
+constexpr std::size_t kFewestBlocks = 3;
+constexpr std::size_t kMostBlocks = 5;
+// Two-sided 95 % of Student's t, by the number of blocks.
+constexpr double kStudent[] = {0, 0, 0, 4.303, 3.182, 2.776};
+constexpr std::size_t kMostContenders = 3;  // that are repeated for being fast
+static_assert(std::size(kStudent) == kMostBlocks + 1);
 // The clock drifts by 10 %; a peak below this share of the others' was not the core's own.
 constexpr double kUndisturbedPeak = 0.85;
 
@@ -31,8 +41,9 @@ struct Attempt {
   std::string setting;  // as report::LadderRung has it
   std::string library;
   Provider provider = Provider::kNone;
-  std::string core;  // expected; "": whatever the library chooses
+  std::string core = {};  // expected; "": whatever the library chooses
   bool as_found = false;
+  bool own = false;
 };
 
 std::vector<std::string> environment_with(bool blas_variables) {
@@ -46,9 +57,24 @@ std::vector<std::string> environment_with(bool blas_variables) {
   return environment;
 }
 
-std::vector<std::string> environment_for(const Attempt& attempt) {
+constexpr std::string_view kLoaderPath = "LD_LIBRARY_PATH";
+
+// The own OpenBLAS may need libraries that stand beside it alone.
+void add_to_loader_path(const std::string& folder, std::vector<std::string>& environment) {
+  const std::string begin = std::string(kLoaderPath) + "=";
+  for (std::string& entry : environment) {
+    if (entry.starts_with(begin)) {
+      entry += ":" + folder;
+      return;
+    }
+  }
+  environment.push_back(begin + folder);
+}
+
+std::vector<std::string> environment_for(const Attempt& attempt, const OwnOpenBlas& own) {
   std::vector<std::string> environment = environment_with(attempt.as_found);
   if (attempt.setting.find('=') != std::string::npos) environment.push_back(attempt.setting);
+  if (attempt.own) add_to_loader_path(own.folder, environment);
   return environment;
 }
 
@@ -56,13 +82,22 @@ bool same_name(const std::string& a, const std::string& b) {
   return ::strcasecmp(a.c_str(), b.c_str()) == 0;
 }
 
+bool offers(const LibraryFile& file, const CoreType& core) {
+  return std::any_of(file.core_tables.begin(), file.core_tables.end(),
+                     [&](const auto& table) { return same_name(table.second, core.name); });
+}
+
+Attempt openblas_core(const std::string& library, const CoreType& core) {
+  return {fmt::format("{}={}", facts(Provider::kOpenBlas).core_variable, core.name), library,
+          Provider::kOpenBlas, core.name};
+}
+
 // A build for several CPUs exports one table a core type.
 std::vector<Attempt> openblas_cores(const BlasLibrary& library, const Machine& machine) {
   std::vector<Attempt> attempts;
   for (const CoreType& core : facts(Provider::kOpenBlas).cores) {
     if (library.symbol(core.symbol) == nullptr || !can_run(core, machine.isa)) continue;
-    attempts.push_back({fmt::format("OPENBLAS_CORETYPE={}", core.name), library.path(),
-                        Provider::kOpenBlas, core.name, false});
+    attempts.push_back(openblas_core(library.path(), core));
   }
   return attempts;
 }
@@ -88,7 +123,8 @@ struct Plan {
 };
 
 Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
-                const std::vector<report::InstalledBlas>& installed, const Machine& machine) {
+                const std::vector<report::InstalledBlas>& installed, const Machine& machine,
+                const LadderOptions& options) {
   Plan plan;
   plan.deciding.push_back({"as found", library.path(), identity.provider, "", true});
   if (!blas_environment().empty()) {
@@ -108,24 +144,37 @@ Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
     if (other.path == library.path() || other.path == identity.kernels) continue;
     plan.deciding.push_back({"auto", other.path, other.provider, "", false});
   }
+  if (!options.own.path.empty() && options.own.path != identity.kernels) {
+    plan.deciding.push_back({.setting = "auto",
+                             .library = options.own.path,
+                             .provider = Provider::kOpenBlas,
+                             .own = true});
+  }
   return plan;
 }
 
 std::string label(const Attempt& attempt) {
-  return attempt.core.empty() ? fmt::format("{} ({})", attempt.library, attempt.setting)
-                              : attempt.core;
+  const std::string core = attempt.core.empty()
+                               ? fmt::format("{} ({})", attempt.library, attempt.setting)
+                               : attempt.core;
+  return attempt.own ? "hwprof's own " + core : core;
+}
+
+// Of the file with the kernels: a copy of it is no other library.
+std::string build_of(const std::string& kernels) {
+  const std::string id = observe::ElfFile(kernels).build_id();
+  return id.empty() ? kernels : id;
 }
 
 struct Outcome {
   Attempt attempt;
   report::LadderRung rung;
-  std::string kernels;     // file with the kernels that ran
-  bool confirmed = false;  // measured twice
-  int size = 0;            // of the square matrices
+  std::vector<Block> blocks;
+  std::string kernels;  // file with the kernels that ran
+  std::string build;    // of that file
+  int size = 0;         // of the square matrices
 
-  [[nodiscard]] double peak_gflops() const {
-    return rung.gflops ? *rung.gflops / *rung.peak_fraction : 0;
-  }
+  [[nodiscard]] double fraction() const { return blocks.empty() ? -1 : blocks.front().fraction; }
 };
 
 bool faster(const report::LadderRung& a, const report::LadderRung& b) {
@@ -138,6 +187,7 @@ class Climb {
       : library_(library),
         identity_(identity),
         options_(options),
+        build_(build_of(identity.kernels)),
         environment_is_clean_(blas_environment().empty()),
         peak_isa_(fastest_fma_kernel().isa),
         deadline_(Clock::now() + options.budget) {}
@@ -146,17 +196,38 @@ class Climb {
     for (const Attempt& attempt : attempts) attempt_once(attempt);
   }
 
-  // Neighbours lie in both ways. One on the same CPU takes time from sgemm alone; what the verdict
-  // will blame on a variable or on the library's choice is therefore measured twice. One on the
-  // other thread of the core, or behind the hypervisor, halves the peak and narrow kernels hardly,
-  // so that their ratio rises; a rung whose peak is below that of the others is measured again.
-  void remeasure_doubtful() {
-    for (Outcome& outcome : outcomes_) {
-      if (outcome.rung.gflops && !outcome.confirmed && time_left() >= kShortestRung &&
-          (is_disturbed(outcome) || decides_a_loss(outcome.rung))) {
-        Outcome again = run(outcome.attempt);
-        again.confirmed = outcome.confirmed = true;
-        if (again.rung.gflops && is_better(again, outcome)) outcome = std::move(again);
+  // Another OpenBLAS may choose badly by itself too: then its widest cores are to be compared with.
+  void attempt_wider_cores(const Machine& machine) {
+    const int widest = rank(widest_vector_class(machine.isa));
+    std::vector<Attempt> wider;
+    for (const Outcome& outcome : outcomes_) {
+      const bool narrow = !outcome.blocks.empty() && rank(outcome.rung.vector_class) < widest;
+      if (!narrow || outcome.attempt.library == library_.path() ||
+          outcome.rung.provider != Provider::kOpenBlas) {
+        continue;
+      }
+      const auto file = inspect_file(outcome.kernels, false);
+      for (const CoreType& core : facts(Provider::kOpenBlas).cores) {
+        if (rank(core.vector_class) < widest || !can_run(core, machine.isa) || !file ||
+            !offers(*file, core)) {
+          continue;
+        }
+        Attempt attempt = openblas_core(outcome.attempt.library, core);
+        attempt.own = outcome.attempt.own;
+        wider.push_back(std::move(attempt));
+      }
+    }
+    attempt_all(wider);
+  }
+
+  // What the verdict will rest on, by turns, so that a mood of the machine meets all of them.
+  void repeat_deciding(std::size_t blocks) {
+    const std::vector<Outcome*> chosen = deciding();
+    for (std::size_t round = 1; round < blocks; ++round) {
+      for (Outcome* outcome : chosen) {
+        if (outcome->blocks.size() > round || !may_go_on()) continue;
+        const auto again = measure(outcome->attempt, false);
+        if (again) outcome->blocks.push_back(block_of(*again));
       }
     }
   }
@@ -164,19 +235,35 @@ class Climb {
   Ladder result() && {
     Ladder ladder;
     std::vector<std::string> disturbed, smaller;
+    std::vector<double> peaks;
     for (const Outcome& outcome : outcomes_) {
-      if (outcome.rung.gflops && outcome.size != kRungSize) {
+      for (const Block& block : outcome.blocks) peaks.push_back(block.peak_gflops);
+    }
+    const double highest = peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
+    std::erase_if(peaks, [&](double peak) { return peak < kUndisturbedPeak * highest; });
+    std::sort(peaks.begin(), peaks.end());
+    for (Outcome& outcome : outcomes_) {
+      if (outcome.blocks.empty()) continue;
+      if (outcome.size != kRungSize) {
         smaller.push_back(fmt::format("{} of {} ({} x {} x {})", outcome.rung.setting,
                                       to_text(outcome.rung.provider), outcome.size, outcome.size,
                                       outcome.size));
       }
-      if (is_disturbed(outcome)) disturbed.push_back(label(outcome.attempt));
+      summarise(outcome.blocks, highest, outcome.rung);
+      // One peak for all: else the order by GFLOP/s would not be that of the fractions.
+      outcome.rung.gflops = *outcome.rung.peak_fraction * peaks[peaks.size() / 2];
+      if (std::all_of(outcome.blocks.begin(), outcome.blocks.end(), [&](const Block& block) {
+            return block.peak_gflops < kUndisturbedPeak * highest;
+          })) {
+        disturbed.push_back(label(outcome.attempt));
+      }
     }
+    ladder.own_reason = why_no_own();
     for (Outcome& outcome : outcomes_) ladder.rungs.push_back(std::move(outcome.rung));
     std::stable_sort(ladder.rungs.begin(), ladder.rungs.end(), faster);
     ladder.note = fmt::format(
-        "sgemm {0} x {0} x {0} on one thread, a child process each; slices interleaved "
-        "with the FMA peak, the fastest of each",
+        "sgemm {0} x {0} x {0} on one thread, in child processes; each product over the FMA peak "
+        "before and after it, by CPU time, the median; GFLOP/s at the median of all peaks",
         kRungSize);
     if (!left_out_.empty()) {
       ladder.note += fmt::format("; not measured within {} ms: {}", options_.budget.count(),
@@ -194,24 +281,41 @@ class Climb {
   }
 
  private:
-  [[nodiscard]] bool is_disturbed(const Outcome& outcome) const {
-    double highest = 0;
-    for (const Outcome& other : outcomes_) highest = std::max(highest, other.peak_gflops());
-    return outcome.rung.gflops && outcome.peak_gflops() < kUndisturbedPeak * highest;
-  }
-
-  [[nodiscard]] bool decides_a_loss(const report::LadderRung& rung) const {
-    double best = 0;
-    for (const Outcome& other : outcomes_) {
-      best = std::max(best, other.rung.peak_fraction.value_or(0));
+  [[nodiscard]] std::string why_no_own() const {
+    if (options_.own.path.empty()) return options_.own.reason;
+    for (const Outcome& outcome : outcomes_) {
+      if (outcome.attempt.own) return outcome.rung.reason;
     }
-    return rung.library == library_.path() && *rung.peak_fraction * kConfirmedLoss < best &&
-           (rung.as_found || rung.setting == "auto" || same_name(rung.core, identity_.core));
+    return left_out_.empty() ? "the same OpenBLAS is among the libraries of this machine"
+                             : "the ladder's time was up";
   }
 
-  [[nodiscard]] bool is_better(const Outcome& again, const Outcome& before) const {
-    return is_disturbed(again) || is_disturbed(before) ? again.peak_gflops() > before.peak_gflops()
-                                                       : faster(again.rung, before.rung);
+  // As it is found, what the library would do without the variables, and the fastest.
+  std::vector<Outcome*> deciding() {
+    std::vector<Outcome*> all;
+    for (Outcome& outcome : outcomes_) {
+      if (!outcome.blocks.empty()) all.push_back(&outcome);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Outcome* a, const Outcome* b) {
+      return a->fraction() > b->fraction();
+    });
+    std::vector<Outcome*> chosen;
+    for (Outcome* outcome : all) {
+      const bool judged =
+          outcome->attempt.library == library_.path() &&
+          (outcome->rung.as_found || outcome->rung.setting == "auto" ||
+           (!environment_is_clean_ && same_name(outcome->rung.core, identity_.core)));
+      if (judged || chosen.size() < kMostContenders) chosen.push_back(outcome);
+    }
+    return chosen;
+  }
+
+  [[nodiscard]] bool may_go_on() const {
+    return time_left() >= kShortestRung && (options_.stop == nullptr || !*options_.stop);
+  }
+
+  static Block block_of(const RungResult& result) {
+    return {result.peak_fraction, result.gflops / result.peak_fraction};
   }
 
   [[nodiscard]] milliseconds time_left() const {
@@ -220,36 +324,44 @@ class Climb {
 
   void attempt_once(const Attempt& attempt) {
     // The core that the library chooses by itself is not measured again by name.
-    if (attempt.library == library_.path() && seen_.contains({identity_.kernels, attempt.core})) {
-      return;
-    }
-    if (time_left() < kShortestRung || (options_.stop != nullptr && *options_.stop)) {
+    if (attempt.library == library_.path() && seen_.contains({build_, attempt.core})) return;
+    if (!may_go_on()) {
       left_out_.push_back(label(attempt));
       return;
     }
     Outcome outcome = run(attempt);
     const bool clean = !attempt.as_found || environment_is_clean_;
     // Nor a second name of the same kernels, such as libopenblas.so.0 beside its libblas.so.3.
-    if (clean && outcome.rung.gflops &&
-        !seen_.insert({outcome.kernels, outcome.rung.core}).second) {
+    if (clean && !outcome.blocks.empty() &&
+        !seen_.insert({outcome.build, outcome.rung.core}).second) {
       return;
     }
     outcomes_.push_back(std::move(outcome));
   }
 
+  [[nodiscard]] Result<RungResult> measure(const Attempt& attempt, bool with_results) const {
+    RungTask task{.library = attempt.library,
+                  .cpus = {},
+                  .expected_core = attempt.core,
+                  .peak_isa = peak_isa_,
+                  .with_results = with_results};
+    if (!options_.cpus.empty()) task.cpus.push_back(options_.cpus.front());
+    return measure_in_child(options_.program, task, environment_for(attempt, options_.own),
+                            std::min(time_left(), options_.longest_rung));
+  }
+
   [[nodiscard]] Outcome run(const Attempt& attempt) const {
-    Outcome outcome{attempt, {}, "", false};
+    Outcome outcome;
+    outcome.attempt = attempt;
     report::LadderRung& rung = outcome.rung;
+    rung.own = attempt.own;
     rung.core = attempt.core;
     rung.setting = attempt.setting;
     rung.library = attempt.library;
     rung.provider = attempt.provider;
     rung.vector_class = vector_class_of(attempt.provider, attempt.core);
     rung.as_found = attempt.as_found;
-    RungTask task{attempt.library, {}, attempt.core, peak_isa_, false};
-    if (!options_.cpus.empty()) task.cpus.push_back(options_.cpus.front());
-    const milliseconds allowed = std::min(time_left(), options_.longest_rung);
-    const auto result = measure_in_child(options_.program, task, environment_for(attempt), allowed);
+    const auto result = measure(attempt, true);
     if (!result) {
       rung.reason = result.error().what;
       return outcome;
@@ -257,36 +369,78 @@ class Climb {
     rung.provider = result->identity.provider;
     if (!result->identity.core.empty()) rung.core = result->identity.core;
     rung.vector_class = vector_class_of(rung.provider, rung.core);
-    rung.gflops = result->gflops;
-    rung.peak_fraction = result->peak_fraction;
+    rung.version = result->identity.version;
+    rung.behind = result->identity.behind;
+    rung.results = result->results;
+    outcome.blocks = {block_of(*result)};
     outcome.size = result->size;
     outcome.kernels = result->identity.kernels;
+    outcome.build = build_of(outcome.kernels);
     return outcome;
   }
 
   const BlasLibrary& library_;
   const Identity& identity_;
   const LadderOptions& options_;
+  std::string build_;
   bool environment_is_clean_;
   std::string peak_isa_;
   Clock::time_point deadline_;
   std::vector<Outcome> outcomes_;
   std::vector<std::string> left_out_;
-  // Kernels and core type of what was measured in a clean environment.
+  // Build and core type of what was measured in a clean environment.
   std::set<std::pair<std::string, std::string>> seen_;
 };
 
 }  // namespace
 
+void summarise(std::vector<Block> blocks, double highest_peak, report::LadderRung& rung) {
+  const auto alone = [&](const Block& block) {
+    return block.peak_gflops >= kUndisturbedPeak * highest_peak;
+  };
+  if (std::any_of(blocks.begin(), blocks.end(), alone)) std::erase_if(blocks, std::not_fn(alone));
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Block& a, const Block& b) { return a.fraction < b.fraction; });
+  const std::size_t count = blocks.size();
+  rung.peak_fraction =
+      (blocks[(count - 1) / 2].fraction + blocks[count / 2].fraction) / 2;  // the median
+  if (count < kFewestBlocks) return;
+  double mean = 0, squares = 0;
+  for (const Block& block : blocks) mean += std::log(block.fraction) / static_cast<double>(count);
+  for (const Block& block : blocks) squares += std::pow(std::log(block.fraction) - mean, 2);
+  const double half =
+      kStudent[std::min(count, kMostBlocks)] *
+      std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count));
+  rung.peak_fraction_low = std::min(*rung.peak_fraction, std::exp(mean - half));
+  rung.peak_fraction_high = std::max(*rung.peak_fraction, std::exp(mean + half));
+}
+
+void Ladder::move_to(report::JudgedBlas& blas) && {
+  const auto fastest = std::find_if(rungs.begin(), rungs.end(), [](const report::LadderRung& rung) {
+    return rung.own && rung.gflops.has_value();
+  });
+  if (fastest != rungs.end()) blas.own = *fastest;
+  for (const report::LadderRung& rung : rungs) {
+    if (rung.as_found) {
+      blas.results = rung.results;
+      blas.behind = rung.behind;
+    }
+  }
+  blas.ladder = std::move(rungs);
+  blas.ladder_note = std::move(note);
+  blas.own_reason = std::move(own_reason);
+}
+
 Ladder climb(const BlasLibrary& library, const Identity& identity,
              const std::vector<report::InstalledBlas>& installed, const Machine& machine,
              const LadderOptions& options) {
   Climb climb(library, identity, options);
-  const Plan plan = plan_rungs(library, identity, installed, machine);
+  const Plan plan = plan_rungs(library, identity, installed, machine, options);
   climb.attempt_all(plan.deciding);
-  climb.remeasure_doubtful();
+  climb.attempt_wider_cores(machine);
+  climb.repeat_deciding(kFewestBlocks);
   climb.attempt_all(plan.rest);
-  climb.remeasure_doubtful();
+  climb.repeat_deciding(kMostBlocks);
   return std::move(climb).result();
 }
 
@@ -304,7 +458,12 @@ std::vector<SurveyedBlas> survey(const std::vector<report::InstalledBlas>& libra
       one.reason = fmt::format("not measured within {} ms", options.budget.count());
       continue;
     }
-    const auto result = measure_in_child(options.program, {library.path, {}, "", peak_isa, true},
+    const auto result = measure_in_child(options.program,
+                                         {.library = library.path,
+                                          .cpus = {},
+                                          .expected_core = "",
+                                          .peak_isa = peak_isa,
+                                          .with_dgemm = true},
                                          environment_with(true), allowed);
     if (!result) {
       one.reason = result.error().what;
@@ -319,9 +478,6 @@ std::vector<SurveyedBlas> survey(const std::vector<report::InstalledBlas>& libra
     one.dgemm_gflops = result->dgemm_gflops;
     one.dgemm_peak_fraction = result->dgemm_peak_fraction;
   }
-  std::stable_sort(all.begin(), all.end(), [](const SurveyedBlas& a, const SurveyedBlas& b) {
-    return a.sgemm_gflops.value_or(-1) > b.sgemm_gflops.value_or(-1);
-  });
   return all;
 }
 

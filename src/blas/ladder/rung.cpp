@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "src/base/spawn.h"
 #include "src/blas/evidence/chosen_core.h"
+#include "src/blas/ladder/results.h"
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
 
@@ -23,20 +25,34 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Int = BlasLibrary::Int;
 
-constexpr double kPeakSliceSeconds = 0.0015;
-constexpr double kSgemmSliceSeconds = 0.003;
-constexpr int kRounds = 9;
+// CPU time of a slice: neighbours on the same CPU take turns of some milliseconds, which this clock
+// does not see; those behind the hypervisor slow the peak beside a product as they slow the
+// product.
+constexpr double kSliceSeconds = 0.001;
+constexpr int kRounds = 15;
 // A slow library stops here with the rounds that it has.
 constexpr double kEnoughSeconds = 0.045;
-constexpr int kFewestRounds = 3;
+constexpr int kFewestRounds = 5;
 constexpr Int kSmallSize = 256;
 constexpr double kTooLongSeconds = 0.015;
 
 constexpr const char* kWithDgemm = "dgemm";
+constexpr const char* kWithResults = "results";
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
+// The calling thread's, or where a library cannot be told to use one thread that of the process.
+class CpuClock {
+ public:
+  explicit CpuClock(bool one_thread)
+      : id_(one_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID) {}
+  [[nodiscard]] double seconds() const {
+    timespec now{};
+    ::clock_gettime(id_, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+
+ private:
+  clockid_t id_;
+};
 
 template <class Real>
 class SquareProduct {
@@ -47,22 +63,28 @@ class SquareProduct {
         a_(static_cast<std::size_t>(n * n), Real{0.5}),
         b_(a_.size(), Real{0.25}),
         c_(a_.size()) {}
-  [[nodiscard]] double gflop() const { return 2e-9 * static_cast<double>(n_ * n_ * n_); }
-  double seconds() {
-    const auto begin = Clock::now();
+  void run() {
     if constexpr (std::is_same_v<Real, float>) {
       library_.sgemm(false, false, n_, n_, n_, 1, a_.data(), n_, b_.data(), n_, 0, c_.data(), n_);
     } else {
       library_.dgemm(false, false, n_, n_, n_, 1, a_.data(), n_, b_.data(), n_, 0, c_.data(), n_);
     }
-    return seconds_since(begin);
   }
-  // Best of the calls that fit a slice: an interrupt during one of them does not count.
-  double gflops(double slice_seconds) {
-    const auto begin = Clock::now();
-    double best = seconds();
-    while (seconds_since(begin) < slice_seconds) best = std::min(best, seconds());
-    return gflop() / best;
+  double seconds(const CpuClock& clock) {
+    const double begin = clock.seconds();
+    run();
+    return clock.seconds() - begin;
+  }
+  // Over calls that last a slice together.
+  double gflops(const CpuClock& clock) {
+    const double begin = clock.seconds();
+    double elapsed = 0, calls = 0;
+    do {
+      run();
+      ++calls;
+      elapsed = clock.seconds() - begin;
+    } while (elapsed < kSliceSeconds);
+    return calls * 2e-9 * static_cast<double>(n_ * n_ * n_) / elapsed;
   }
 
  private:
@@ -71,10 +93,10 @@ class SquareProduct {
   std::vector<Real> a_, b_, c_;
 };
 
-Int fitting_size(const BlasLibrary& library) {
+Int fitting_size(const BlasLibrary& library, const CpuClock& clock) {
   SquareProduct<float> probe(library, kSmallSize);
-  probe.seconds();  // starts threads, allocates buffers
-  const double seconds = std::min(probe.seconds(), probe.seconds());
+  probe.run();  // starts threads, allocates buffers
+  const double seconds = std::min(probe.seconds(clock), probe.seconds(clock));
   constexpr double kGrowth = static_cast<double>(kRungSize * kRungSize * kRungSize) /
                              static_cast<double>(kSmallSize * kSmallSize * kSmallSize);
   return seconds * kGrowth <= kTooLongSeconds ? kRungSize : kSmallSize;
@@ -87,38 +109,74 @@ const FmaKernel& peak_kernel(const std::string& isa) {
   return fastest_fma_kernel();
 }
 
-// The fastest of the rounds: a rung says what a core type can do, and on a busy machine a product
-// of two milliseconds is interrupted more often than a slice of the peak. Peak and products take
-// turns within a tenth of a second, in which no clock drifts far.
-struct Rates {
-  double product = 0, limit = 0;  // GFLOP/s
-};
-template <class Real>
-Rates measure(const BlasLibrary& library, const FmaKernel& peak, Int size) {
-  SquareProduct<Real> product(library, size);
-  product.seconds();
-  Rates fastest;
-  const auto begin = Clock::now();
-  for (int round = 0; round < kRounds; ++round) {
-    if (round >= kFewestRounds && seconds_since(begin) >= kEnoughSeconds) break;
-    fastest.limit = std::max(fastest.limit, fma_slice_gflops(peak, kPeakSliceSeconds));
-    fastest.product = std::max(fastest.product, product.gflops(kSgemmSliceSeconds));
+// One piece as long as a product, by the same clock.
+class PeakSlice {
+ public:
+  PeakSlice(const FmaKernel& kernel, const CpuClock& clock) : kernel_(kernel), clock_(clock) {
+    constexpr std::uint64_t kTrial = 20'000;
+    steps_ = kTrial;
+    const double seconds = std::max(timed(), 1e-6);
+    steps_ = std::max<std::uint64_t>(
+        kTrial, static_cast<std::uint64_t>(kSliceSeconds / seconds * static_cast<double>(kTrial)));
   }
-  return fastest;
+  double gflops() {
+    return 1e-9 * kernel_.flops_per_step * static_cast<double>(steps_) / std::max(timed(), 1e-9);
+  }
+
+ private:
+  double timed() {
+    const double begin = clock_.seconds();
+    kernel_.run(steps_);
+    return clock_.seconds() - begin;
+  }
+  const FmaKernel& kernel_;
+  const CpuClock& clock_;
+  std::uint64_t steps_ = 0;
+};
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
-RungResult measure_all(const BlasLibrary& library, const FmaKernel& peak, bool with_dgemm) {
-  const Int size = fitting_size(library);
+// Products and slices of the peak take turns, and each product is compared with its neighbours:
+// what slows the core down for longer than a slice slows both.
+struct Rates {
+  double gflops = 0, fraction = 0;
+};
+template <class Real>
+Rates measure(const BlasLibrary& library, const FmaKernel& kernel, const CpuClock& clock,
+              Int size) {
+  SquareProduct<Real> product(library, size);
+  product.run();
+  PeakSlice peak(kernel, clock);
+  std::vector<double> products, ratios;
+  const double begin = clock.seconds();
+  double before = peak.gflops();
+  for (int round = 0; round < kRounds; ++round) {
+    if (round >= kFewestRounds && clock.seconds() - begin >= kEnoughSeconds) break;
+    products.push_back(product.gflops(clock));
+    const double after = peak.gflops();
+    ratios.push_back(2 * products.back() / (before + after));
+    before = after;
+  }
+  return {median_of(std::move(products)), median_of(std::move(ratios))};
+}
+
+RungResult measure_all(const BlasLibrary& library, const FmaKernel& peak, const CpuClock& clock,
+                       bool with_dgemm) {
+  const Int size = fitting_size(library, clock);
   RungResult result;
   result.size = static_cast<int>(size);
-  const Rates single = measure<float>(library, peak, size);
-  result.gflops = single.product;
-  result.peak_fraction = single.product / single.limit;
+  const Rates single = measure<float>(library, peak, clock, size);
+  result.gflops = single.gflops;
+  result.peak_fraction = single.fraction;
   if (with_dgemm) {
     // The peak is measured in float32. Where a vector is full, float64 has half of it.
-    const Rates twice = measure<double>(library, peak, size);
-    result.dgemm_gflops = twice.product;
-    result.dgemm_peak_fraction = twice.product / (twice.limit / 2);
+    const Rates twice = measure<double>(library, peak, clock, size);
+    result.dgemm_gflops = twice.gflops;
+    result.dgemm_peak_fraction = 2 * twice.fraction;
   }
   return result;
 }
@@ -130,15 +188,19 @@ Result<RungResult> work(const RungTask& task) {
   const auto library = BlasLibrary::load(task.library);
   if (!library) return error_of(library);
   const Identity identity = identify(*library);  // before its threads are changed
-  library->set_threads(1);
+  const bool one_thread = library->set_threads(1) || identity.threads == 1;
   // OpenBLAS ignores the name of a core type that it does not know, and some builds replace one.
   if (!task.expected_core.empty() && !identity.core.empty() &&
       ::strcasecmp(task.expected_core.c_str(), identity.core.c_str()) != 0) {
     return environment_error(
         0, fmt::format("asked for {}, the library ran {}", task.expected_core, identity.core));
   }
-  RungResult result = measure_all(*library, peak_kernel(task.peak_isa), task.with_dgemm);
+  RungResult result =
+      measure_all(*library, peak_kernel(task.peak_isa), CpuClock(one_thread), task.with_dgemm);
+  if (task.with_results) result.results = check_results(*library);
   result.identity = identity;
+  // A wrapper loads its backend when it is first called.
+  result.identity.behind = backend_of(*library, identity.provider);
   return result;
 }
 
@@ -149,10 +211,16 @@ nlohmann::json to_json(const RungResult& result) {
                          {"core", identity.core},
                          {"threading", identity.threading},
                          {"kernels", identity.kernels},
+                         {"behind", identity.behind},
                          {"size", result.size},
                          {"gflops", result.gflops},
                          {"peak_fraction", result.peak_fraction}};
   if (identity.threads) json["threads"] = *identity.threads;
+  if (result.results.right) {
+    json["right"] = *result.results.right;
+    json["wrong"] = result.results.wrong;
+    json["bits"] = result.results.bits;
+  }
   if (result.dgemm_gflops) {
     json["dgemm_gflops"] = *result.dgemm_gflops;
     json["dgemm_peak_fraction"] = *result.dgemm_peak_fraction;
@@ -170,8 +238,13 @@ int take_standard_output() {
 }  // namespace
 
 std::vector<std::string> rung_arguments(const RungTask& task) {
-  return {kRungCommand,       task.library,  format_cpu_list(task.cpus),
-          task.expected_core, task.peak_isa, task.with_dgemm ? kWithDgemm : ""};
+  return {kRungCommand,
+          task.library,
+          format_cpu_list(task.cpus),
+          task.expected_core,
+          task.peak_isa,
+          task.with_dgemm ? kWithDgemm : "",
+          task.with_results ? kWithResults : ""};
 }
 
 Result<RungResult> parse_rung_output(const std::string& out) {
@@ -196,6 +269,10 @@ Result<RungResult> parse_rung_output(const std::string& out) {
     if (!json.contains(key) || !json[key].is_number()) return std::nullopt;
     return json[key].get<double>();
   };
+  result.identity.behind = text("behind");
+  if (json.contains("right") && json["right"].is_boolean()) {
+    result.results = {json["right"].get<bool>(), text("wrong"), text("bits")};
+  }
   if (const auto threads = number("threads")) result.identity.threads = static_cast<int>(*threads);
   result.dgemm_gflops = number("dgemm_gflops");
   result.dgemm_peak_fraction = number("dgemm_peak_fraction");
@@ -223,9 +300,14 @@ int run_rung(const std::vector<std::string>& arguments) {
   // A core type that crashes must leave no core dump; 1 forbids piped ones too (core(5)).
   constexpr rlimit kNoCoreDump{1, 1};
   ::setrlimit(RLIMIT_CORE, &kNoCoreDump);
-  if (arguments.size() != 5) return 2;
+  if (arguments.size() != 6) return 2;
   const int out = take_standard_output();
-  RungTask task{arguments[0], {}, arguments[2], arguments[3], arguments[4] == kWithDgemm};
+  RungTask task{arguments[0],
+                {},
+                arguments[2],
+                arguments[3],
+                arguments[4] == kWithDgemm,
+                arguments[5] == kWithResults};
   if (!arguments[1].empty()) {
     auto cpus = parse_cpu_list(arguments[1]);
     if (!cpus) return 2;

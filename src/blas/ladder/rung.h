@@ -28,13 +28,15 @@ struct RungTask {
   std::string expected_core;  // "": whatever the library chooses
   std::string peak_isa;       // FmaKernel to compare with; "": the fastest, which takes longer
   bool with_dgemm = false;    // measure double precision too
+  bool with_results = false;  // check them too (results.h)
 };
 
 struct RungResult {
   Identity identity;  // without `ignored`; threads are those that a program gets
-  int size = 0;       // of the square matrices
-  double gflops = 0;
-  double peak_fraction = 0;
+  report::Results results;
+  int size = 0;              // of the square matrices
+  double gflops = 0;         // over the CPU time
+  double peak_fraction = 0;  // median of the ratios of a product and the peak slices around it
   std::optional<double> dgemm_gflops;
   std::optional<double> dgemm_peak_fraction;  // of half the peak: a vector holds half as many
 };

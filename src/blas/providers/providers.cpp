@@ -270,7 +270,7 @@ bool is_kernel_file_name(std::string_view name) {
 std::string install_advice() {
   const Provider advised =
       find_provider([](const ProviderFacts& row) { return *row.package != '\0'; });
-  return fmt::format("apt install {}", facts(advised).package);
+  return fmt::format("sudo apt install {}", facts(advised).package);
 }
 
 const CoreType* find_core_type(Provider provider, std::string_view name) {

@@ -100,7 +100,7 @@ bool forces_core(std::string_view variable);
 // By names under which a BLAS is installed: "libblas.so.3", "libopenblas64.so.0".
 bool is_blas_file_name(std::string_view name);
 bool is_kernel_file_name(std::string_view name);
-// "apt install libopenblas0-pthread"
+// "sudo apt install libopenblas0-pthread"
 std::string install_advice();
 
 // By name, whatever the case; nullptr when the table has none.

@@ -361,7 +361,7 @@ bool optimised(report::Provider provider) {
 }
 
 Finding check_blas(const DoctorFacts& facts) {
-  const std::string install = "sudo " + blas::install_advice();
+  const std::string install = blas::install_advice();
   const auto better = std::find_if(facts.installed.begin(), facts.installed.end(),
                                    [](const report::InstalledBlas& library) {
                                      return optimised(library.provider) && !library.select.empty();

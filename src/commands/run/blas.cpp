@@ -63,6 +63,23 @@ Result<std::vector<report::InstalledBlas>> libraries_to_measure(const BlasOption
   return libraries;
 }
 
+// One number a fact: what the ladder measured too, oftener, is that of the ladder.
+void take_over(const report::ProfileBlas& blas, std::vector<report::SurveyedBlas>& libraries) {
+  for (report::SurveyedBlas& library : libraries) {
+    library.is_default = library.path == blas.path;
+    for (const report::LadderRung& rung : blas.ladder) {
+      const bool same = rung.as_found || (rung.setting == "auto" && blas.environment.empty());
+      if (!same || rung.library != library.path || !rung.gflops) continue;
+      library.sgemm_gflops = rung.gflops;
+      library.sgemm_peak_fraction = rung.peak_fraction;
+      break;
+    }
+  }
+  std::stable_sort(libraries.begin(), libraries.end(), [](const auto& a, const auto& b) {
+    return a.sgemm_peak_fraction.value_or(-1) > b.sgemm_peak_fraction.value_or(-1);
+  });
+}
+
 int exit_code(report::VerdictKind verdict) {
   if (verdict == report::VerdictKind::kOptimal) return 0;
   return verdict == report::VerdictKind::kInconclusive ? 3 : 1;
@@ -97,14 +114,10 @@ Result<int> run_blas(const BlasOptions& options) {
   // A child each, before the ladder: it sets the libraries that it compares beside the default.
   record.libraries =
       blas::survey(libraries, {.budget = budgets.survey, .longest_child = budgets.longest_child});
-  record.blas = judge_blas(loaded, record.machine,
-                           {.requested = "",
-                            .ladder = true,
-                            .ladder_seconds = seconds_until(deadline),
-                            .cpus = {cpus.front()}});
-  for (report::SurveyedBlas& library : record.libraries) {
-    library.is_default = library.path == record.blas.path;
-  }
+  record.blas = judge_blas(
+      loaded, record.machine,
+      {.requested = "", .ladder = true, .ladder_seconds = seconds_until(deadline), .cpus = cpus});
+  take_over(record.blas, record.libraries);
   record.notes = {
       "* is what programs get; one thread, square matrices, a child process each; the peak is that "
       "of float32 FMA on the same core, for dgemm half of it"};

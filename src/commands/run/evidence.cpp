@@ -27,7 +27,8 @@ Evidence::~Evidence() = default;
 
 Evidence Evidence::prepare(const RunRequest& request) {
   auto state = std::make_unique<State>();
-  state->found.declared = blas::declared(request.command);
+  state->found.declared =
+      request.attach ? blas::declared_of(*request.attach) : blas::declared(request.command);
   state->sampling_options = {
       .hz = request.frequency_hz, .stacks = request.stacks, .lines = request.lines};
   if (request.calls) {

@@ -1,19 +1,14 @@
 #include "src/commands/run/ladder.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "src/blas/evidence/achieved_rate.h"
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"
+#include "src/blas/evidence/own_openblas.h"
+#include "src/blas/evidence/trusted_file.h"
 #include "src/blas/judge/judge_run.h"
 #include "src/blas/ladder/ladder.h"
 #include "src/commands/interrupt.h"
@@ -26,23 +21,6 @@ constexpr double kPeakSliceSeconds = 0.02;
 
 // Why hwprof may not load this file into itself to measure it: with root's rights, only what root
 // alone can have written; else, what nobody but root and this user can have. Empty: it may.
-std::string why_not_to_load(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path part = std::filesystem::canonical(path, error);
-  if (error) return fmt::format("{}: {}", path, error.message());
-  // Who may write a folder above it can put another file in its place.
-  for (;; part = part.parent_path()) {
-    struct stat info = {};
-    if (::stat(part.c_str(), &info) != 0) return fmt::format("{}: {}", path, std::strerror(errno));
-    const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
-    if ((info.st_uid != 0 && info.st_uid != ::geteuid()) ||
-        ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky)) {
-      return fmt::format("other users can write {}, and hwprof would run what is in it", path);
-    }
-    if (part == part.root_path()) return {};
-  }
-}
-
 void climb_ladder(const RunRequest& request, const std::vector<report::InstalledBlas>& installed,
                   report::Run& record) {
   report::RunBlas& blas = record.blas;
@@ -55,7 +33,7 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     blas.ladder_note = "not measured: no BLAS was seen at work";
     return;
   }
-  if (const std::string reason = why_not_to_load(path); !reason.empty()) {
+  if (const std::string reason = blas::why_not_to_load(path); !reason.empty()) {
     blas.ladder_note = "not measured: " + reason;
     return;
   }
@@ -65,11 +43,11 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     return;
   }
   library->set_threads(1);
-  blas::Ladder ladder =
-      blas::climb(*library, blas::identify(*library), installed, record.machine,
-                  {.cpus = request.pin.empty() ? CpuList{} : request.pin, .stop = &interrupted()});
-  blas.ladder = std::move(ladder.rungs);
-  blas.ladder_note = std::move(ladder.note);
+  blas::Ladder ladder = blas::climb(*library, blas::identify(*library), installed, record.machine,
+                                    {.cpus = request.pin.empty() ? CpuList{} : request.pin,
+                                     .stop = &interrupted(),
+                                     .own = blas::own_openblas()});
+  std::move(ladder).move_to(blas);
 }
 
 // The peak is measured after the program, on a core that is warm from it; only where there is a
@@ -91,13 +69,19 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
   climb_ladder(request, installed, record);
   report::RunBlas& result = record.blas;
   measure_rate(result.evidence);
+  const CpuList cpus = request.pin.empty() ? allowed_cpus() : request.pin;
   report::RunBlas judged = blas::judge_run({.evidence = result.evidence,
                                             .ladder = result.ladder,
                                             .isa = record.machine.isa,
-                                            .installed = installed});
+                                            .installed = installed,
+                                            .cpus = cpus.size(),
+                                            .attached = request.attach.has_value()});
   judged.evidence = std::move(result.evidence);
   judged.ladder = std::move(result.ladder);
   judged.ladder_note = std::move(result.ladder_note);
+  judged.results = std::move(result.results);
+  judged.own = std::move(result.own);
+  judged.own_reason = std::move(result.own_reason);
   result = std::move(judged);
 }
 

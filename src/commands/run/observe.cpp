@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "counters/perf/counting.h"
+#include "src/base/files.h"
 #include "src/cli/groups.h"
 #include "src/commands/run/evidence.h"
 #include "src/commands/run/ladder.h"

@@ -94,12 +94,14 @@ std::string library_text(const Blas& blas) {
   text += blas.threads ? ", " + counted(static_cast<std::uint64_t>(*blas.threads), "thread")
                        : ", number of threads unknown";
   if (!blas.threading.empty()) text += " (" + blas.threading + ")";
+  if (!blas.behind.empty()) text += ", which hands its work to " + blas.behind;
   return text;
 }
 
 std::string verdict_text(const Verdict& blas) {
   std::string text(to_text(blas.verdict));
-  if (blas.factor) text += fmt::format(", factor {}", significant(*blas.factor, 3));
+  if (blas.factor.value_or(1) > kWorthSaying && blas.verdict != VerdictKind::kOptimal)
+    text += fmt::format(", factor {}", significant(*blas.factor, 2));
   return blas.why.empty() ? text : text + ": " + blas.why;
 }
 
@@ -108,6 +110,15 @@ std::string rung_name(const LadderRung& rung) {
   if (rung.core.empty()) return rung.setting;
   const bool chosen_by_name = !rung.as_found && rung.setting != "auto";
   return chosen_by_name ? rung.core : fmt::format("{} ({})", rung.core, rung.setting);
+}
+
+std::string library_cell(const LadderRung& rung) {
+  if (rung.own)
+    return fmt::format("hwprof's own {}{} (not installed)", to_text(rung.provider),
+                       rung.version.empty() ? "" : " " + rung.version);
+  const auto slash = rung.library.rfind('/');
+  return fmt::format("{} {}", to_text(rung.provider),
+                     slash == std::string::npos ? rung.library : rung.library.substr(slash + 1));
 }
 
 }  // namespace
@@ -146,6 +157,12 @@ std::string upper(std::string_view of) {
   std::string text(of);
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
+}
+
+std::string verdict_heading(VerdictKind verdict) {
+  if (verdict == VerdictKind::kWrongResults) return "WRONG RESULTS";
+  const std::string word(to_text(verdict));
+  return "BLAS " + (verdict == VerdictKind::kOptimal ? word : upper(word));
 }
 
 // Closes a sentence that came from elsewhere and may or may not have its full stop.
@@ -270,8 +287,8 @@ std::string ladder_text(const std::vector<LadderRung>& ladder) {
   return fmt::format("{}", fmt::join(rungs, "; "));
 }
 
-Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note) {
-  Table table{.title = "Ladder: the same sgemm on each rung, fastest first",
+Table ladder_table(const JudgedBlas& blas) {
+  Table table{.title = "Ladder: the same sgemm on each rung, highest share of the peak first",
               .columns = {{"core type", true},
                           {"GFLOP/s"},
                           {"% of\nFMA peak"},
@@ -280,24 +297,22 @@ Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& not
               .rows = {},
               .notes = {}};
   Reasons reasons;
-  for (const LadderRung& rung : ladder) {
+  for (const LadderRung& rung : blas.ladder) {
     if (!rung.gflops || !rung.peak_fraction) {
       reasons.add(given(rung.reason), rung_name(rung));
     }
-    const auto slash = rung.library.rfind('/');
     table.rows.push_back(
         {"",
          {rung_name(rung), rung.gflops ? significant(*rung.gflops, 3) : std::string(kAbsent),
           rung.peak_fraction ? in_percent(*rung.peak_fraction) : std::string(kAbsent),
           rung.vector_class == VectorClass::kNone ? std::string(kAbsent)
                                                   : std::string(to_text(rung.vector_class)),
-          fmt::format(
-              "{} {}", to_text(rung.provider),
-              slash == std::string::npos ? rung.library : rung.library.substr(slash + 1))}});
+          library_cell(rung)}});
   }
-  if (!note.empty()) table.notes.push_back(note);
+  if (!blas.ladder_note.empty()) table.notes.push_back(blas.ladder_note);
   append(table.notes, reasons.sentences());
   table.brief = reasons.sentences();
+  if (!blas.own && !blas.own_reason.empty()) table.notes.push_back(blas.own_reason);
   return table;
 }
 

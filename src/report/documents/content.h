@@ -20,8 +20,9 @@ std::string run_line(const Profile& profile);  // version, start, duration
 std::string machine_text(const Machine& machine);
 std::string pmu_text(const Machine& machine);
 std::string cpus_in_words(const CpuList& cpus);  // "CPUs 0,2-3"
-// "BLAS SUBOPTIMAL": a verdict at the head of a report.
 std::string upper(std::string_view text);
+// "BLAS SUBOPTIMAL", "WRONG RESULTS": a verdict at the head of a report.
+std::string verdict_heading(VerdictKind verdict);
 std::string sentence(std::string text);   // with its full stop
 std::string in_percent(double fraction);  // without the unit: 43.1
 // "1.83 ms", with its interval where it has one; "-" where it is absent.
@@ -36,7 +37,7 @@ Field brief_blas(const ProfileBlas& blas);
 Fields warnings_of(const std::vector<Warning>& warnings);
 // The fastest rung and that of the library as found; empty where none was measured.
 std::string ladder_text(const std::vector<LadderRung>& ladder);
-Table ladder_table(const std::vector<LadderRung>& ladder, const std::string& note);
+Table ladder_table(const JudgedBlas& blas);
 Paragraph partial_remark();
 
 // profile.cpp, tables.cpp

@@ -15,11 +15,6 @@
 namespace hwprof::report {
 namespace {
 
-// Where no factor is worth saying, the headline has the reason of the verdict.
-bool reason_in_headline(const ProfileBlas& blas) {
-  return blas.verdict != VerdictKind::kOptimal && blas.factor.value_or(1) <= kWorthSaying;
-}
-
 // Of what the brief form has a line for, not a table.
 std::vector<Field> brief_findings(const Profile& profile) {
   std::vector<Field> fields;
@@ -31,7 +26,7 @@ std::vector<Field> brief_findings(const Profile& profile) {
   const std::string uncounted = no_counters(profile.rows);
   if (!uncounted.empty()) fields.push_back({"Counters", uncounted});
   ProfileBlas blas = profile.blas;
-  if (reason_in_headline(blas)) blas.why.clear();
+  if (blas.verdict != VerdictKind::kOptimal) blas.why.clear();  // the headline has it
   fields.push_back(brief_blas(blas));
   return fields;
 }
@@ -47,10 +42,11 @@ bool regions_asked_for(const std::optional<Regions>& regions) {
 Headline headline(const Profile& profile) {
   const ProfileBlas& blas = profile.blas;
   if (blas.verdict != VerdictKind::kOptimal) {
-    std::string text = "BLAS " + upper(to_text(blas.verdict)) + ":";
-    text += reason_in_headline(blas)
-                ? " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why)
-                : fmt::format(" {} times faster is possible.", significant(*blas.factor, 3));
+    std::string text = verdict_heading(blas.verdict) + ":";
+    if (blas.factor.value_or(1) > kWorthSaying) {
+      text += fmt::format(" {} times faster is possible:", significant(*blas.factor, 2));
+    }
+    text += " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why);
     if (!blas.fix.empty()) text += " Fix: " + blas.fix;
     return {text, false};
   }
@@ -131,7 +127,7 @@ Document profile_document(const Profile& profile) {
 
   document.add(Fields{"", brief_findings(profile)}, kBrief);
   document.add(Fields{"BLAS", blas_fields(profile.blas)}, kFull);
-  document.add(ladder_table(profile.blas.ladder, profile.blas.ladder_note), kFull);
+  document.add(ladder_table(profile.blas), kFull);
   document.add(warnings_of(profile.warnings));
   if (profile.partial) document.add(partial_remark());
   return document;

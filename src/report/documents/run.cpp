@@ -74,8 +74,9 @@ std::string declared_text(const Declared& declared) {
   for (const auto& [name, value] : declared.environment) {
     environment.push_back(fmt::format("{}={}", name, value.empty() ? "\"\"" : value));
   }
-  std::string text = environment.empty() ? "no variable that shapes a BLAS is set"
-                                         : fmt::format("{}", fmt::join(environment, ", "));
+  std::string text = !declared.environment_reason.empty() ? declared.environment_reason
+                     : environment.empty()                ? "no variable that shapes a BLAS is set"
+                                           : fmt::format("{}", fmt::join(environment, ", "));
   text += declared.default_library.empty()
               ? "; the loader has no libblas.so.3"
               : fmt::format("; libblas.so.3 is {} ({})", declared.default_library,
@@ -203,11 +204,14 @@ Table share_table(std::string title, std::string name, const std::vector<SampleS
 std::vector<Headline> run_headlines(const Run& run) {
   const RunBlas& blas = run.blas;
   const bool optimal = blas.verdict == VerdictKind::kOptimal;
-  std::string text =
-      "BLAS " + (optimal ? std::string(to_text(blas.verdict)) : upper(to_text(blas.verdict)));
+  std::string text = verdict_heading(blas.verdict);
   if (blas.factor.value_or(1) > kWorthSaying && !optimal)
     text += fmt::format(": {} times faster is possible", significant(*blas.factor, 2));
-  text += ". ";
+  // What the findings do not say: they speak of the work.
+  const bool own_words = blas.verdict == VerdictKind::kWrongResults ||
+                         blas.verdict == VerdictKind::kOverheadBound ||
+                         blas.verdict == VerdictKind::kBorderline;
+  text += own_words ? ": " + sentence(blas.why) + " " : ". ";
   std::vector<std::string> findings = blas.findings;
   if (findings.empty()) findings.push_back(blas.why.empty() ? "no evidence was found" : blas.why);
   std::vector<Headline> lines;
@@ -352,7 +356,7 @@ Document run_document(const Run& run) {
   document.add(share_table("CPU time by symbol", "symbol", evidence.executed.by_symbol, true),
                kFull);
   document.add(lines_table(evidence.executed));
-  document.add(ladder_table(run.blas.ladder, run.blas.ladder_note), kFull);
+  document.add(ladder_table(run.blas), kFull);
   document.add(warnings_of(run.warnings));
   return document;
 }

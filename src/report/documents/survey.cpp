@@ -26,7 +26,7 @@ const SurveyedBlas* default_of(const BlasSurvey& survey) {
 }
 
 Table libraries_table(const BlasSurvey& survey) {
-  Table table{.title = "Installed, fastest first",
+  Table table{.title = "Installed, highest share of the peak first",
               .columns = {{"library", true},
                           {"core", true},
                           {"threads"},
@@ -78,9 +78,10 @@ std::string verdict_line(VerdictKind verdict, const Blas& library, std::optional
 Document survey_document(const BlasSurvey& survey) {
   const ProfileBlas& blas = survey.blas;
   const bool good = blas.verdict == VerdictKind::kOptimal;
-  std::string verdict(to_text(blas.verdict));
+  std::string verdict(blas.verdict == VerdictKind::kWrongResults ? verdict_heading(blas.verdict)
+                                                                 : to_text(blas.verdict));
   if (!good && blas.factor && *blas.factor > kWorthSaying) {
-    verdict += fmt::format(", {:.1f} times slower than it could be", *blas.factor);
+    verdict += fmt::format(", {} times slower than it could be", significant(*blas.factor, 2));
   }
   Document document;
   document.add(Paragraph{line_of(survey), Paragraph::Kind::kLine});
@@ -92,7 +93,7 @@ Document survey_document(const BlasSurvey& survey) {
   for (const auto& [name, value] : blas.environment)
     remark(fmt::format("environment: {}={}", name, value));
   document.add(libraries_table(survey));
-  document.add(ladder_table(blas.ladder, blas.ladder_note), good ? Detail::kFull : Detail::kBoth);
+  document.add(ladder_table(blas), good ? Detail::kFull : Detail::kBoth);
   return document;
 }
 

@@ -1,0 +1,52 @@
+#include "src/blas/evidence/own_openblas.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <set>
+
+#include "src/blas/evidence/trusted_file.h"
+#include "src/blas/providers/providers.h"
+
+namespace hwprof::blas {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSelf = "/proc/self/exe";
+
+}  // namespace
+
+OwnOpenBlas own_openblas(const std::vector<std::string>& places) {
+  // Who owns hwprof's own file could change hwprof as well.
+  struct stat self = {};
+  std::set<uid_t> owners;
+  if (::stat(kSelf, &self) == 0) owners.insert(self.st_uid);
+  std::string refused;
+  for (const std::string& place : places) {
+    std::error_code error;
+    const fs::path file = fs::canonical(place, error);
+    if (error) continue;
+    refused = why_not_to_load(place, owners);
+    if (refused.empty()) return {file, fs::path(place).parent_path(), ""};
+  }
+  return {"", "",
+          fmt::format("hwprof has no OpenBLAS of its own to compare with{}: scripts/setup unpacks "
+                      "one, or: {}",
+                      refused.empty() ? "" : " (" + refused + ")", install_advice())};
+}
+
+OwnOpenBlas own_openblas() {
+  std::vector<std::string> places;
+  std::error_code error;
+  const fs::path program = fs::read_symlink(kSelf, error);
+  if (!error) {
+    places.push_back(program.parent_path().parent_path() / HWPROF_LIBDIR / "hwprof" / "own" /
+                     "libopenblas.so.0");
+  }
+  places.emplace_back(HWPROF_OWN_OPENBLAS);
+  return own_openblas(places);
+}
+
+}  // namespace hwprof::blas

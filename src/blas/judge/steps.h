@@ -1,0 +1,34 @@
+// The rungs of a ladder that tell causes apart, and how much faster one is than another.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/blas/judge/judge.h"
+
+namespace hwprof::blas {
+
+// With its 95 % interval where both rungs have one; else all three are the same.
+struct Ratio {
+  double value = 1, low = 1, high = 1;
+};
+Ratio times_faster(const report::LadderRung& fast, const report::LadderRung& slow);
+
+// The measured rungs that matter, found once. Pointers into the ladder. A rung whose products are
+// wrong is none to be compared with.
+struct Steps {
+  const report::LadderRung* found = nullptr;      // as found
+  const report::LadderRung* same_core = nullptr;  // the same core, no other variable
+  const report::LadderRung* automatic = nullptr;  // what the library chooses by itself
+  const report::LadderRung* best_own = nullptr;   // its fastest
+  const report::LadderRung* best = nullptr;       // fastest of all
+};
+Steps find_steps(const Evidence& evidence, const std::vector<report::LadderRung>& ladder);
+
+// The other variables that `provider` reads, but for the number of threads: a rung has one.
+std::vector<std::string> other_variables(Provider provider, const Evidence& evidence);
+
+bool ignores(const Identity& identity, const std::string& variable);
+bool counts_threads(const std::string& variable);
+
+}  // namespace hwprof::blas
