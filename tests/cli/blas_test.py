@@ -9,7 +9,7 @@ import harness
 from harness import CliTest, environment, hwprof
 
 LINE = re.compile(r"verdict=(\S+) provider=(\S+) core=(\S+) gflops=(\S+) peak_fraction=(\S+)$")
-EXIT_CODES = {"optimal": 0, "suboptimal": 1, "unoptimised": 1, "inconclusive": 3}
+EXIT_CODES = {"optimal": 0, "borderline": 1, "suboptimal": 1, "unoptimised": 1, "inconclusive": 3}
 
 
 class Blas(CliTest):
@@ -33,8 +33,18 @@ class Blas(CliTest):
             self.assertTrue(os.path.isabs(library["path"]))
             self.assertNotEqual(library["sgemm"]["gflops"] is None, library["reason"] is None)
         self.assertLessEqual(sum(library["default"] for library in report["libraries"]), 1)
-        speeds = [library["sgemm"]["gflops"] or -1 for library in report["libraries"]]
-        self.assertEqual(speeds, sorted(speeds, reverse=True))
+        shares = [library["sgemm"]["peak_fraction"] or -1 for library in report["libraries"]]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+
+    def test_a_factor_is_measured_or_absent_and_a_fact_has_one_number(self):
+        report = json.loads(hwprof("blas", "--format", "json").stdout)
+        measured = [rung for rung in report["ladder"] if rung["gflops"]]
+        self.assertEqual(report["factor"] is not None, len(measured) > 1)
+        found = [rung for rung in measured if rung["as_found"]]
+        for library in report["libraries"]:
+            if library["default"] and found:
+                self.assertEqual(library["sgemm"]["gflops"], found[0]["gflops"])
+        self.assertNotEqual(report["own"] is None, report["own_reason"] is None)
 
     def test_the_environment_is_reported(self):
         done = hwprof("blas", "--quick", env=environment(OPENBLAS_NUM_THREADS="1"))

@@ -16,7 +16,8 @@ from harness import BINARY, CliTest, hwprof
 CALLER = os.environ.get("BLAS_CALLER")
 AS_ROOT = os.geteuid() == 0
 TRACING = "/sys/kernel/tracing"
-VERDICTS = {"optimal", "suboptimal", "unoptimised", "not-called", "other-library", "inconclusive"}
+VERDICTS = {"optimal", "borderline", "suboptimal", "unoptimised", "overhead-bound", "wrong-results",
+            "not-called", "other-library", "inconclusive"}
 
 
 def nobody():

@@ -142,11 +142,11 @@ class Verdicts(unittest.TestCase):
 
     def test_left_alone_it_is_optimal_or_a_faster_core_is_named(self):
         blas = self.blas()
-        if blas["verdict"] != "optimal":
+        if blas["verdict"] not in ("optimal", "borderline"):
             # An OpenBLAS that does not know the CPU takes SSE kernels: 0.3.21 on Emerald Rapids.
             found = next(r for r in blas["ladder"] if r["as_found"])
             self.assertEqual(blas["verdict"], "unoptimised" if found["vector_class"] == "sse"
-                             or blas["factor"] > 2.5 else "suboptimal")
+                             or (blas["factor_low"] or blas["factor"]) > 2.5 else "suboptimal")
             best = max((r for r in blas["ladder"] if r["gflops"]), key=lambda r: r["peak_fraction"])
             self.assertIn(best["core"], blas["why"] + blas["fix"])
 
