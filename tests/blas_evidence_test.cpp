@@ -212,7 +212,7 @@ TEST(Providers, EachRowIsFoundByItsName) {
   EXPECT_EQ(report::provider_named("no-such-maker"), Provider::kUnknown);
   EXPECT_EQ(to_text(Provider::kOneDnn), "onednn");
   EXPECT_EQ(to_text(Provider::kReference), "reference");
-  EXPECT_EQ(install_advice(), "apt install libopenblas0-pthread");
+  EXPECT_EQ(install_advice(), "sudo apt install libopenblas0-pthread");
 }
 
 TEST(Providers, KnowTheirVariablesAndFiles) {

@@ -2,6 +2,7 @@
 // tests/golden/: no key, order or spelling of a value changes unnoticed. Every field of a record
 // has a value somewhere and is absent somewhere else. After a change on purpose:
 //   HWPROF_GOLDEN_WRITE=1 build/tests/src_tests --gtest_filter='Golden*'
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -744,6 +745,16 @@ TEST(Golden, LibraryRegions) {
   const std::regex own("(\"hwprof\": )\"[^\"]*\"(,\n  \"pid\": )[0-9]+");
   expect_golden("regions.json",
                 std::regex_replace(regions_as_json(report), own, "$1\"0.1.0\"$021"));
+}
+
+TEST(Headline, PromisesAFactorOnlyWhereItIsSure) {
+  Profile profile = sample_profile();
+  EXPECT_THAT(headline(profile).text, testing::HasSubstr("1.9 times faster is possible"));
+  profile.blas.verdict = VerdictKind::kBorderline;
+  EXPECT_THAT(headline(profile).text, testing::StartsWith("BLAS BORDERLINE: OPENBLAS_CORETYPE"));
+  profile.blas.verdict = VerdictKind::kWrongResults;
+  profile.blas.why = "sgemm of openblas 0.3.21 SkylakeX, m=17 n=16 k=15";
+  EXPECT_THAT(headline(profile).text, testing::HasSubstr("WRONG RESULTS:"));
 }
 
 }  // namespace

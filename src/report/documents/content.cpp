@@ -100,8 +100,7 @@ std::string library_text(const Blas& blas) {
 
 std::string verdict_text(const Verdict& blas) {
   std::string text(to_text(blas.verdict));
-  if (blas.factor.value_or(1) > kWorthSaying && blas.verdict != VerdictKind::kOptimal)
-    text += fmt::format(", factor {}", significant(*blas.factor, 2));
+  if (loses_surely(blas)) text += fmt::format(", factor {}", significant(*blas.factor, 2));
   return blas.why.empty() ? text : text + ": " + blas.why;
 }
 

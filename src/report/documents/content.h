@@ -13,7 +13,12 @@
 
 namespace hwprof::report {
 
-inline constexpr double kWorthSaying = 1.05;  // how many times faster
+// "N times faster is possible": only where the verdict says that it is sure.
+inline bool loses_surely(const Verdict& blas) {
+  constexpr double kWorthSaying = 1.05;
+  return blas.factor.value_or(1) > kWorthSaying && blas.verdict != VerdictKind::kOptimal &&
+         blas.verdict != VerdictKind::kBorderline;
+}
 
 // content.cpp: what several commands say.
 std::string run_line(const Profile& profile);  // version, start, duration

@@ -43,7 +43,7 @@ Headline headline(const Profile& profile) {
   const ProfileBlas& blas = profile.blas;
   if (blas.verdict != VerdictKind::kOptimal) {
     std::string text = verdict_heading(blas.verdict) + ":";
-    if (blas.factor.value_or(1) > kWorthSaying) {
+    if (loses_surely(blas)) {
       text += fmt::format(" {} times faster is possible:", significant(*blas.factor, 2));
     }
     text += " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why);

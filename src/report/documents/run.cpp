@@ -205,7 +205,7 @@ std::vector<Headline> run_headlines(const Run& run) {
   const RunBlas& blas = run.blas;
   const bool optimal = blas.verdict == VerdictKind::kOptimal;
   std::string text = verdict_heading(blas.verdict);
-  if (blas.factor.value_or(1) > kWorthSaying && !optimal)
+  if (loses_surely(blas))
     text += fmt::format(": {} times faster is possible", significant(*blas.factor, 2));
   // What the findings do not say: they speak of the work.
   const bool own_words = blas.verdict == VerdictKind::kWrongResults ||
@@ -322,8 +322,7 @@ std::vector<Field> brief_evidence(const Run& run) {
   fields.push_back({"Executed", executed_text(evidence.executed)});
   fields.push_back({"Performing", rate_text(evidence.achieved_rate)});
   const std::string ladder = ladder_text(run.blas.ladder);
-  if (!ladder.empty() && run.blas.factor.value_or(1) > kWorthSaying)
-    fields.push_back({"Ladder", ladder});
+  if (!ladder.empty() && loses_surely(run.blas)) fields.push_back({"Ladder", ladder});
   return fields;
 }
 

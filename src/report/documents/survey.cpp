@@ -80,7 +80,7 @@ Document survey_document(const BlasSurvey& survey) {
   const bool good = blas.verdict == VerdictKind::kOptimal;
   std::string verdict(blas.verdict == VerdictKind::kWrongResults ? verdict_heading(blas.verdict)
                                                                  : to_text(blas.verdict));
-  if (!good && blas.factor && *blas.factor > kWorthSaying) {
+  if (loses_surely(blas)) {
     verdict += fmt::format(", {} times slower than it could be", significant(*blas.factor, 2));
   }
   Document document;
