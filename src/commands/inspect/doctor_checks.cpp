@@ -46,18 +46,19 @@ Finding check_pmu(const DoctorFacts& facts) {
     for (const PmuDevice& device : pmu.devices) names.push_back(device.name);
     return good(join(names));
   }
-  return mend(
-      facts.machine.virtualized
-          ? fmt::format(
-                "none: a virtual machine{} that hands no PMU on",
-                facts.machine.hypervisor.empty() ? "" : " under " + facts.machine.hypervisor)
-          : "none: " + pmu.reason,
+  const char* consequence =
       "Cycles, instructions, FLOPs and cache misses cannot be counted. Times, GFLOP/s "
       "against the measured peak, the BLAS verdict and software events (task-clock, "
-      "page-faults) still work.",
-      facts.machine.virtualized
-          ? "on the host: qemu-system -cpu host,pmu=on; in a cloud: a bare-metal instance"
-          : "dmesg | grep -i 'performance events'");
+      "page-faults) still work.";
+  if (facts.machine.virtualized) {
+    // Nothing that is wrong with this machine: its host decides.
+    return note(
+        fmt::format("none: a virtual machine{} that hands no PMU on",
+                    facts.machine.hypervisor.empty() ? "" : " under " + facts.machine.hypervisor),
+        consequence,
+        "on the host: qemu-system -cpu host,pmu=on; in a cloud: a bare-metal instance");
+  }
+  return mend("none: " + pmu.reason, consequence, "dmesg | grep -i 'performance events'");
 }
 
 Finding check_counting(const DoctorFacts& facts) {

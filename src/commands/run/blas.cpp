@@ -39,6 +39,8 @@ struct Budgets {
 constexpr Budgets kQuick{milliseconds(2600), milliseconds(1100), milliseconds(600)};
 constexpr Budgets kFull{milliseconds(23000), milliseconds(20000), milliseconds(2000)};
 
+constexpr int kUnknownExit = 3, kCommandFailedExit = 4;
+
 double seconds_until(Clock::time_point deadline) {
   return std::max(0.0, std::chrono::duration<double>(deadline - Clock::now()).count());
 }
@@ -82,7 +84,7 @@ void take_over(const report::ProfileBlas& blas, std::vector<report::SurveyedBlas
 
 int exit_code(report::VerdictKind verdict) {
   if (verdict == report::VerdictKind::kOptimal) return 0;
-  return verdict == report::VerdictKind::kInconclusive ? 3 : 1;
+  return verdict == report::VerdictKind::kInconclusive ? kUnknownExit : 1;
 }
 
 // The verdict alone, on a command. Standard output is the command's.
@@ -92,13 +94,14 @@ Result<int> judge_command(const RunOptions& options) {
   if (!record) return error_of(record);
   if (!record->not_run.empty()) {
     spdlog::error("{}", report::printable(record->not_run));
-    return record->exit;
+    return kUnknownExit;
   }
   write_verdict(*record, options);
-  return exit_code(record->blas.verdict);
+  // A command that failed may have done so before its first call.
+  return record->exit == 0 ? exit_code(record->blas.verdict) : kCommandFailedExit;
 }
 
-// 0 optimal, 1 not, 3 inconclusive.
+// 0 optimal, 1 not, 3 inconclusive, 4 the command failed.
 Result<int> run_blas(const BlasOptions& options) {
   if (!options.run.request.command.empty()) return judge_command(options.run);
   const Budgets& budgets = options.quick ? kQuick : kFull;
@@ -142,7 +145,8 @@ cli::Action blas_command(cli::Options& options) {
       "instead of what is installed.\n"
       "\nThe first line is for other programs:\n"
       "verdict=optimal provider=openblas core=Zen gflops=61.3 peak_fraction=0.87\n"
-      "\nExit codes: 0 optimal, 1 not, 2 wrong usage, 3 inconclusive.");
+      "\nExit codes: 0 optimal, 1 not, 2 wrong usage, 3 unknown (inconclusive, or the command\n"
+      "could not be started), 4 the command failed.");
   return [to](const cli::CommandLine& line) -> Result<int> {
     to->run.output = to->output;
     to->run.request.command = line.command;

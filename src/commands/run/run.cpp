@@ -77,7 +77,8 @@ Result<int> run_run(const RunOptions& options) {
     if (options.require_optimal_blas && record->exit == 0 &&
         record->blas.verdict != report::VerdictKind::kOptimal) {
       spdlog::error("--require optimal-blas: the verdict is {}", to_text(record->blas.verdict));
-      return 1;
+      constexpr int kUnknown = 3;
+      return record->blas.verdict == report::VerdictKind::kInconclusive ? kUnknown : 1;
     }
   } else {
     spdlog::error("{}", report::printable(record->not_run));
@@ -125,8 +126,8 @@ cli::Action run_command(cli::Options& options) {
   cli::trace(options, request.trace);
   declare_drawings(options, *to, no_samples);
   cli::require(options, {{"optimal-blas", &to->require_optimal_blas}},
-               "Exit with 1 unless optimal-blas holds; a command that fails keeps its own exit "
-               "code. Default: no check.");
+               "Exit with 1 unless optimal-blas holds, with 3 where it cannot be told; a command "
+               "that fails keeps its own exit code. Default: no check.");
   cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
               "standard error; standard output is the command's");
   options.footer(
