@@ -1,6 +1,7 @@
 // Which of repeated times stand far above the others, and what was seen to happen meanwhile. Pure.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "src/model/record.h"
@@ -10,10 +11,15 @@ namespace hwprof {
 // Below five samples none can be told from the spread of the others.
 inline constexpr std::size_t kMinSamplesForOutliers = 5;
 
-// Slices beyond the median + 3 sigma, with sigma from the median absolute deviation (x 1.4826 for
-// normal noise), which the outliers themselves do not move. The cause is what is unusual in such a
-// slice beside its time: a migration, more involuntary context switches or page faults than the
-// median slice has, an FMA peak beside it more than 3 % below the median one; else "unknown".
+// What a time must exceed to stand out: the median and so many standard deviations (from the median
+// absolute deviation, which outliers do not move) that of rows of mere noise 2 % have one that
+// does, however many samples: of few, the deviation itself is hardly known. At least
+// kMinSamplesForOutliers.
+double outlier_fence(std::span<const double> times);
+
+// Slices beyond the fence. A cause is what explains at least half of the excess: a slower clock by
+// the FMA peak beside the slice; a migration, involuntary context switches or page faults by what
+// other slices with as many lost. Else the cause is not known, and what else was unusual is said.
 std::vector<report::Outlier> find_outliers(const std::vector<report::Slice>& slices);
 
 }  // namespace hwprof

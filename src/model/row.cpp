@@ -134,7 +134,9 @@ const Record& record<Outlier>() {
   static constexpr Field kFields[] = {
       field<&Outlier::index>("index", "", "of the slice, from 0"),
       field<&Outlier::ns>("ns", "ns", "of one call"),
-      field<&Outlier::cause>("cause", "", "the likely one, or `unknown`"),
+      field<&Outlier::cause>(
+          "cause", "",
+          "what explains at least half of it; `not known`, with what else was unusual"),
   };
   static constexpr Record kRecord{"Outlier", "A repeat far above the others.", kFields};
   return kRecord;

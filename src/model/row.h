@@ -56,7 +56,7 @@ struct Undisturbed {
 struct Outlier {
   std::size_t index = 0;  // of the slice
   double ns = 0;          // of one call
-  std::string cause;      // likely: "3 involuntary context switches (usually 0)", "unknown"
+  std::string cause;  // "3 involuntary context switches (usually 0)"; "not known; beside it: ..."
 };
 
 // What was asked for with --loops or --repeat; the repeats are the slices of `time_ns`.

@@ -72,15 +72,15 @@ Table repeats_table(const Profile& profile) {
     if (!row.repeated->outliers_reason.empty())
       reasons.add(row.repeated->outliers_reason, name_of(row) + " (outliers)");
     for (const Outlier& outlier : row.repeated->outliers) {
-      table.notes.push_back(fmt::format("{}, repeat {}: {}, {} times the median; likely cause: {}",
+      table.notes.push_back(fmt::format("{}, repeat {}: {}, {} times the median; cause: {}",
                                         name_of(row), outlier.index + 1, duration(outlier.ns),
                                         significant(outlier.ns / time.median, 3), outlier.cause));
     }
   }
   if (!table.rows.empty()) {
     table.notes.insert(table.notes.begin(),
-                       "best: the fastest repeat, a call; outliers: repeats beyond the median + 3 "
-                       "sigma, with sigma from the median absolute deviation.");
+                       "best: the fastest repeat, a call; outliers: repeats beyond what the "
+                       "largest of 98 % of rows of mere noise reach.");
   }
   append(table.notes, reasons.sentences());
   table.brief = table.notes;
