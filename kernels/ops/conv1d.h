@@ -63,6 +63,8 @@ void conv1d_blas_im2col(const Conv1dCall& call);
 void conv1d_blas_shifted(const Conv1dCall& call);
 void conv1d_simd(const Conv1dCall& call);
 
+// The patch matrix of document `b`, [positions, k d_e]: the copy of conv1d_blas_im2col alone.
+void conv1d_im2col(const Conv1dInput& input, std::size_t b, float* patches);
 // The patch matrix of one document: the longest has `longest` rows.
 std::size_t conv1d_im2col_scratch(const Conv1dShape& shape, std::size_t longest);
 std::size_t conv1d_simd_packed_floats(const Conv1dShape& shape);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "src/base/format.h"
+
 namespace hwprof {
 namespace {
 
@@ -15,8 +17,7 @@ using report::Row;
 // The layers of one operation in one pass, added up over the filter sizes.
 struct OpSum {
   std::string op;
-  double cost_units = 0, roofline_ns = 0;
-  double time_ns = 0, low_ns = 0, high_ns = 0;
+  double cost_units = 0, roofline_ns = 0, time_ns = 0;
 };
 
 bool in_pass(const Row& row, const ForwardPass& pass) {
@@ -35,52 +36,12 @@ std::vector<OpSum> sum_by_op(const std::vector<Row>& rows, const ForwardPass& pa
       sum.cost_units += row.model.cost_units;
       sum.roofline_ns += *row.roofline_ns;
       sum.time_ns += work_ns(row);
-      const auto [low, high] = work_interval_ns(row);
-      sum.low_ns += low;
-      sum.high_ns += high;
     }
   }
   return sums;
 }
 
-// What in the way a variant works the model leaves out. Checked in this order; the first that
-// applies is named.
-std::string likely_cause(const Row& row, std::optional<double> blas_factor) {
-  constexpr double kTinyNs = 2000;
-  const bool blas = row.variant.rfind("blas-", 0) == 0;
-  if (blas && blas_factor && *blas_factor > 1.5) {
-    return fmt::format("the BLAS runs {:.1f} times slower than it could, see BLAS", *blas_factor);
-  }
-  if (work_ns(row) < kTinyNs) return "the fixed cost of a call outweighs so little work";
-  if (row.variant == "blas-im2col") {
-    return "im2col writes and reads every word k times before it multiplies";
-  }
-  if (row.variant == "blas-shifted") return "k small products, each with the fixed cost of a call";
-  if (row.variant == "blas-gemv") {
-    return "a product with one document at a time reads all weights for each and has the fixed "
-           "cost of a call";
-  }
-  if (row.bound == report::Bound::kMemory) {
-    return fmt::format("it moves more bytes than the model, or from beyond {}",
-                       row.bandwidth_level);
-  }
-  return "too little work a call to fill the FMA pipes";
-}
-
-void find_order(const std::vector<OpSum>& sums, std::vector<std::string>& findings) {
-  for (const OpSum& dear : sums) {
-    for (const OpSum& cheap : sums) {
-      if (dear.cost_units > cheap.cost_units && dear.high_ns < cheap.low_ns) {
-        findings.push_back(fmt::format(
-            "{} costs {:.3g} times the units of {} but takes {:.2f} of its time; by the roofline "
-            "it should take {:.3g}",
-            dear.op, dear.cost_units / cheap.cost_units, cheap.op, dear.time_ns / cheap.time_ns,
-            dear.roofline_ns / cheap.roofline_ns));
-      }
-    }
-  }
-}
-
+// " (k=2)" where the operation has several layers.
 std::string shape_suffix(const Row& row, const std::vector<Row>& rows) {
   const auto same = std::count_if(rows.begin(), rows.end(), [&row](const Row& other) {
     return other.op == row.op && other.variant == row.variant;
@@ -88,17 +49,80 @@ std::string shape_suffix(const Row& row, const std::vector<Row>& rows) {
   return same > 1 ? fmt::format(" ({}={})", row.shape.front().first, row.shape.front().second) : "";
 }
 
-void find_far_from_roofline(const std::vector<Row>& rows, std::optional<double> blas_factor,
-                            std::vector<std::string>& findings) {
+bool has_interval_of(const Row& row) {
+  return row.cpu_time_ns ? row.cpu_time_ns->ci95_low.has_value()
+                         : row.time_ns->ci95_low.has_value();
+}
+
+// Time over ceiling.
+struct Distance {
+  double middle = 0, low = 0, high = 0;
+};
+
+Distance distance_of(const Row& row) {
+  const auto [low_ns, high_ns] = work_interval_ns(row);
+  const double ceiling = *row.roofline_ns;
+  return {work_ns(row) / ceiling, low_ns / ceiling, high_ns / ceiling};
+}
+
+// Cost units are multiply-adds, which are two FLOP, and comparisons, whichever the analysis counts.
+bool counts_its_work(const Cost& model) {
+  const double operations = model.flops / 2 + model.comparisons;
+  return operations <= kRooflineFactor * model.cost_units &&
+         model.cost_units <= kRooflineFactor * operations;
+}
+
+// What the layers of the pass say against the analysis, and what they leave open.
+struct Objections {
+  std::vector<std::string> findings, open;
+};
+
+void judge_layer(const Row& row, const std::string& name, Objections& said) {
+  if (!counts_its_work(row.model)) {
+    said.findings.push_back(fmt::format(
+        "{}: {} cost units, but its model counts {} FLOP and {} comparisons: one of them lacks a "
+        "factor",
+        name, report::si(row.model.cost_units, ""), report::si(row.model.flops, ""),
+        report::si(row.model.comparisons, "")));
+  }
+  const Distance distance = distance_of(row);
+  if (distance.low > kRooflineFactor) {
+    said.findings.push_back(
+        fmt::format("{} takes {:.3g} times the time of its ceiling", name, distance.middle));
+  } else if (distance.high < 1 / kRooflineFactor) {
+    said.open.push_back(fmt::format(
+        "{} takes {:.2g} of the time of its ceiling: no kernel can, the ceiling is too low", name,
+        distance.middle));
+  } else if (distance.high > kRooflineFactor || distance.low < 1 / kRooflineFactor) {
+    said.open.push_back(fmt::format(
+        "{} takes {:.3g} times the time of its ceiling, by its interval {:.3g} to {:.3g}", name,
+        distance.middle, distance.low, distance.high));
+  }
+}
+
+Objections objections_to(const std::vector<Row>& rows, const ForwardPass& pass) {
+  Objections said;
+  for (const Row& row : rows) {
+    if (!in_pass(row, pass)) continue;
+    judge_layer(row, fmt::format("{} {}{}", row.op, row.variant, shape_suffix(row, rows)), said);
+  }
+  return said;
+}
+
+std::vector<report::FarVariant> far_from_ceiling(const std::vector<Row>& rows) {
+  std::vector<report::FarVariant> far;
   for (const Row& row : rows) {
     if (!row.optimised || !row.time_ns || !row.roofline_ns) continue;
-    const double factor = work_ns(row) / *row.roofline_ns;
-    if (factor > kRooflineFactor) {
-      findings.push_back(fmt::format("{} {}{} takes {:.1f} times its roofline time: {}", row.op,
-                                     row.variant, shape_suffix(row, rows), factor,
-                                     likely_cause(row, blas_factor)));
-    }
+    const Distance distance = distance_of(row);
+    if (distance.middle <= kRooflineFactor) continue;
+    far.push_back({.op = row.op,
+                   .variant = row.variant,
+                   .shape = row.shape,
+                   .time_ns = work_ns(row),
+                   .factor = distance.middle,
+                   .causes = {}});
   }
+  return far;
 }
 
 // "97.1 : 2.0 : 0.9 %"
@@ -112,24 +136,43 @@ std::string shares_text(const std::vector<OpSum>& sums, double OpSum::*part) {
   return text + " %";
 }
 
+// A pass that fuses layers cannot say how the time splits over them.
+const ForwardPass& fastest_apart(const std::vector<ForwardPass>& passes) {
+  return *std::min_element(passes.begin(), passes.end(),
+                           [](const ForwardPass& a, const ForwardPass& b) {
+                             if (a.variants.size() != b.variants.size())
+                               return a.variants.size() > b.variants.size();
+                             return a.time_ns < b.time_ns;
+                           });
+}
+
 }  // namespace
 
 std::vector<ForwardPass> forward_passes(const std::vector<Row>& rows,
                                         const std::vector<PassVariants>& passes) {
   std::vector<ForwardPass> measured;
   for (const PassVariants& variants : passes) {
-    ForwardPass pass{variants, 0};
+    ForwardPass pass;
+    static_cast<PassVariants&>(pass) = variants;
     bool complete = true;
+    double low_ns = 0, high_ns = 0;
+    bool has_interval = true;
     for (const auto& [op, variant] : pass.variants) {
       std::size_t layers = 0;
       for (const Row& row : rows) {
         if (row.op != op || row.variant != variant) continue;
         ++layers;
         complete = complete && row.time_ns && row.roofline_ns;
-        pass.time_ns += row.time_ns ? work_ns(row) : 0;
+        if (!row.time_ns) continue;
+        pass.time_ns += work_ns(row);
+        has_interval = has_interval && has_interval_of(row);
+        const auto [row_low_ns, row_high_ns] = work_interval_ns(row);
+        low_ns += row_low_ns;
+        high_ns += row_high_ns;
       }
       complete = complete && layers > 0;
     }
+    if (has_interval) pass.low_ns = low_ns, pass.high_ns = high_ns;
     if (complete) measured.push_back(std::move(pass));
   }
   return measured;
@@ -149,19 +192,14 @@ void set_forward_shares(std::vector<Row>& rows, const std::vector<ForwardPass>& 
 }
 
 Complexity complexity_agreement(const std::vector<Row>& rows,
-                                const std::vector<ForwardPass>& passes,
-                                std::optional<double> blas_factor) {
+                                const std::vector<ForwardPass>& passes) {
   Complexity result;
+  result.far = far_from_ceiling(rows);
   if (passes.empty()) {
     result.text = "not judged: no forward pass was measured in all its layers";
     return result;
   }
-  // A pass that fuses layers cannot say how the time splits over them.
-  const auto faster = [](const ForwardPass& a, const ForwardPass& b) {
-    if (a.variants.size() != b.variants.size()) return a.variants.size() > b.variants.size();
-    return a.time_ns < b.time_ns;
-  };
-  const ForwardPass& pass = *std::min_element(passes.begin(), passes.end(), faster);
+  const ForwardPass& pass = fastest_apart(passes);
   const std::vector<OpSum> sums = sum_by_op(rows, pass);
   OpSum all;
   for (const OpSum& sum : sums) {
@@ -176,19 +214,49 @@ Complexity complexity_agreement(const std::vector<Row>& rows,
                            .cost_units = sum.cost_units,
                            .model_share = sum.cost_units / all.cost_units,
                            .roofline_share = sum.roofline_ns / all.roofline_ns,
-                           .time_share = sum.time_ns / all.time_ns});
+                           .time_share = sum.time_ns / all.time_ns,
+                           .ceiling_factor = sum.time_ns / sum.roofline_ns});
     ops += (ops.empty() ? "" : " : ") + sum.op;
   }
-  find_order(sums, result.findings);
-  find_far_from_roofline(rows, blas_factor, result.findings);
-  result.agrees = result.findings.empty();
-  result.text = fmt::format(
-      "the time {} with the complexity analysis: {} take {} of the fastest forward pass in "
-      "separate layers ({}); "
-      "by cost units {}, by the roofline {}",
-      *result.agrees ? "agrees" : "does not agree", ops, shares_text(sums, &OpSum::time_ns),
-      pass.name, shares_text(sums, &OpSum::cost_units), shares_text(sums, &OpSum::roofline_ns));
+  Objections said = objections_to(rows, pass);
+  if (!said.findings.empty()) {
+    result.agrees = false;
+  } else if (said.open.empty()) {
+    result.agrees = true;
+  }
+  result.findings = std::move(said.findings);
+  result.findings.insert(result.findings.end(), said.open.begin(), said.open.end());
+  const std::string shares =
+      fmt::format("{} take {} of pass {}; by cost units {}, by the roofline {}", ops,
+                  shares_text(sums, &OpSum::time_ns), pass.name,
+                  shares_text(sums, &OpSum::cost_units), shares_text(sums, &OpSum::roofline_ns));
+  result.text = !result.agrees ? fmt::format("not judged: {}; {}", result.findings.front(), shares)
+                : *result.agrees
+                    ? fmt::format(
+                          "the time agrees with the complexity analysis: each layer is within a "
+                          "factor of {:.0f} of its ceiling; {}",
+                          kRooflineFactor, shares)
+                    : fmt::format("the time does not agree with the complexity analysis: {}; {}",
+                                  result.findings.front(), shares);
   return result;
+}
+
+std::vector<std::string> causes_of(const report::FarVariant& variant, const CauseTimes& times) {
+  constexpr double kLeastShare = 0.1, kWorthSayingFactor = 1.5;
+  std::vector<std::string> causes;
+  if (times.blas_factor >= kWorthSayingFactor) {
+    causes.push_back(
+        fmt::format("the BLAS, which could be {:.3g} times faster (ladder)", times.blas_factor));
+  }
+  const auto part = [&](double ns, const char* what) {
+    const double share = ns / variant.time_ns;
+    if (share < kLeastShare) return;
+    causes.push_back(fmt::format("{}, {} timed alone: {:.0f} % of the time", what,
+                                 report::duration(ns), 100 * std::min(1.0, share)));
+  };
+  part(times.copy_ns, "the copy of im2col");
+  part(times.call_ns, "the fixed cost of its calls");
+  return causes;
 }
 
 }  // namespace hwprof

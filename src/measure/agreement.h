@@ -2,7 +2,6 @@
 // from the measured rows. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,8 @@
 
 namespace hwprof {
 
-// A variant further than this from its roofline time has a cost that the model does not know.
+// What takes this many times its ceiling has a cost that the model does not know; what takes this
+// many times less has a wrong ceiling.
 inline constexpr double kRooflineFactor = 3;
 
 // The sum of the layers' medians for each of `passes`, all of whose layers were measured.
@@ -21,12 +21,23 @@ std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& 
 void set_forward_shares(std::vector<report::Row>& rows,
                         const std::vector<report::ForwardPass>& passes);
 
-// Agrees when, in the fastest forward pass that keeps the layers apart, they stand in the same
-// order by time as by cost units (an order that the 95 % intervals leave open is no disagreement),
-// and every optimised variant is within kRooflineFactor of its roofline time. `blas_factor`: how
-// many times faster the loaded BLAS could be, from the ladder.
+// The answer is of one pass, the fastest that keeps the layers apart; no other variant and no slow
+// BLAS changes it. It agrees where each layer's time, with its whole interval, is within
+// kRooflineFactor of its own ceiling, and its cost units are the operations that its model counts.
+// Layers of different operations are never put in an order: a comparison is no multiply-add. That
+// the time of one operation is proportional to its cost is for a sweep over shapes to say.
+// Variants far from their ceiling are listed apart, without a cause.
 report::Complexity complexity_agreement(const std::vector<report::Row>& rows,
-                                        const std::vector<report::ForwardPass>& passes,
-                                        std::optional<double> blas_factor);
+                                        const std::vector<report::ForwardPass>& passes);
+
+// What was seen of one variant that is far from its ceiling: each cause timed alone.
+struct CauseTimes {
+  double blas_factor = 1;  // how many times faster the BLAS could be, by the ladder
+  double call_ns = 0;      // a call with hardly any work in it
+  double copy_ns = 0;      // of im2col, alone
+};
+
+// Sentences, for what explains at least a tenth of the time; empty: no cause was measured.
+std::vector<std::string> causes_of(const report::FarVariant& variant, const CauseTimes& times);
 
 }  // namespace hwprof

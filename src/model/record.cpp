@@ -1,5 +1,7 @@
 #include "src/model/record.h"
 
+#include <algorithm>
+
 namespace hwprof::model {
 namespace {
 
@@ -12,6 +14,18 @@ std::optional<std::string> not_judged_because(const Complexity& complexity) {
 }
 
 }  // namespace
+
+std::vector<ForwardPass> fastest_passes(std::vector<ForwardPass> passes) {
+  if (passes.empty()) return passes;
+  std::sort(passes.begin(), passes.end(),
+            [](const ForwardPass& a, const ForwardPass& b) { return a.time_ns < b.time_ns; });
+  const std::optional<double> high_ns = passes.front().high_ns;
+  const auto slower = [&high_ns](const ForwardPass& pass) {
+    return high_ns && pass.low_ns && *pass.low_ns > *high_ns;
+  };
+  passes.erase(std::remove_if(passes.begin() + 1, passes.end(), slower), passes.end());
+  return passes;
+}
 
 template <>
 const Record& record<CpuUser>() {
@@ -86,8 +100,27 @@ const Record& record<ComplexityRow>() {
       field<&ComplexityRow::roofline_share>("roofline_share", "",
                                             "by roofline time; null without a peak"),
       field<&ComplexityRow::time_share>("time_share", "", "measured"),
+      field<&ComplexityRow::ceiling_factor>("ceiling_factor", "",
+                                            "measured time over roofline time"),
   };
   static constexpr Record kRecord{"ComplexityRow", "One operation of the pass.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<FarVariant>() {
+  static constexpr Field kFields[] = {
+      field<&FarVariant::op>("op", "", ""),
+      field<&FarVariant::variant>("variant", "", ""),
+      field<&FarVariant::shape>("shape", "", "of the row"),
+      field<&FarVariant::time_ns>("time_ns", "ns", "median"),
+      field<&FarVariant::factor>("factor", "", "time over roofline time"),
+      field<&FarVariant::causes>("causes", "",
+                                 "sentences, each of a cause that was timed alone; empty: no "
+                                 "cause was measured"),
+  };
+  static constexpr Record kRecord{
+      "FarVariant", "An optimised variant that takes several times its roofline time.", kFields};
   return kRecord;
 }
 
@@ -100,6 +133,8 @@ const Record& record<Complexity>() {
       field<&Complexity::pass>("pass", "", "the forward pass that the shares are of")
           .null_if_empty(),
       field<&Complexity::findings>("findings", "", "a sentence each; empty where it agrees"),
+      field<&Complexity::far>("far_from_ceiling", "",
+                              "variants of all passes; they do not change the verdict"),
       field<&Complexity::rows>("rows", "", ""),
   };
   static constexpr Record kRecord{
@@ -112,6 +147,8 @@ const Record& record<ForwardPass>() {
   static constexpr Field kFields[] = {
       field<&ForwardPass::name>("name", "", ""),
       field<&ForwardPass::time_ns>("time_ns", "ns", "the sum of the medians of its layers"),
+      interval<&ForwardPass::low_ns, &ForwardPass::high_ns>(
+          "ci95", "ns", "the sums of the ends of the layers' intervals; null: one has none"),
       field<&ForwardPass::variants>("variants", "", "of each operation"),
   };
   static constexpr Record kRecord{"Pass", "Variants that make up one forward pass.", kFields};

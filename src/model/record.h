@@ -60,6 +60,16 @@ struct ComplexityRow {
   double model_share = 0;                // by the course's cost units
   std::optional<double> roofline_share;  // by roofline time; absent without a peak
   std::optional<double> time_share;      // measured
+  std::optional<double> ceiling_factor;  // measured time over roofline time
+};
+
+// An optimised variant that takes several times its roofline time.
+struct FarVariant {
+  std::string op, variant;
+  std::vector<std::pair<std::string, std::uint64_t>> shape;
+  double time_ns = 0;
+  double factor = 0;                // time over roofline time
+  std::vector<std::string> causes;  // measured; empty: none was
 };
 
 struct Complexity {
@@ -67,6 +77,7 @@ struct Complexity {
   std::string pass;            // forward pass that the shares are of
   std::vector<ComplexityRow> rows;
   std::vector<std::string> findings;  // one sentence each; empty when it agrees
+  std::vector<FarVariant> far;        // of all passes: no part of the verdict
   std::string text;                   // the verdict in words
 };
 
@@ -79,7 +90,13 @@ struct PassVariants {
 // One all of whose layers were measured.
 struct ForwardPass : PassVariants {
   double time_ns = 0;  // sum of the layers' medians
+  // Sums of the ends of their intervals: where their sum lies at the widest.
+  std::optional<double> low_ns, high_ns;
 };
+
+// The one with the shortest time, and all whose intervals reach into its own: those cannot be told
+// apart from it, nor can one that has no interval. Fastest first; empty: there are no passes.
+std::vector<ForwardPass> fastest_passes(std::vector<ForwardPass> passes);
 
 enum class Padding { kOwn, kBatch };
 
@@ -147,6 +164,8 @@ const Record& record<Peak>();
 template <>
 const Record& record<ComplexityRow>();
 template <>
+const Record& record<FarVariant>();
+template <>
 const Record& record<Complexity>();
 template <>
 const Record& record<ForwardPass>();
@@ -161,8 +180,8 @@ const Record& record<Profile>();
 
 namespace hwprof::report {
 using model::CpuUser, model::Pin, model::Bandwidth, model::Peak, model::ComplexityRow,
-    model::Complexity, model::PassVariants, model::ForwardPass, model::Workload, model::Warning,
-    model::Profile;
+    model::FarVariant, model::Complexity, model::PassVariants, model::ForwardPass,
+    model::fastest_passes, model::Workload, model::Warning, model::Profile;
 }  // namespace hwprof::report
 
 namespace hwprof {

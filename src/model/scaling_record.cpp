@@ -7,8 +7,14 @@ const Record& record<ScalingPoint>() {
   static constexpr Field kFields[] = {
       field<&ScalingPoint::time_ns>("time_ns", "ns", "median"),
       field<&ScalingPoint::speedup>("speedup", "", "against the smallest count"),
+      interval<&ScalingPoint::speedup_low, &ScalingPoint::speedup_high>(
+          "speedup_ci95", "",
+          "by the noise of the slices; null: too few. The numbers of threads are measured one "
+          "after another: what changed on the machine in between is not in it"),
       field<&ScalingPoint::efficiency>("efficiency", "",
                                        "speed-up over how many times more threads"),
+      interval<&ScalingPoint::efficiency_low, &ScalingPoint::efficiency_high>("efficiency_ci95", "",
+                                                                              ""),
       field<&ScalingPoint::cpu_shares>(
           "cpu_shares", "",
           "CPU time over elapsed time of each thread of the process while the row ran, highest "

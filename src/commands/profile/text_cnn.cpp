@@ -10,6 +10,7 @@
 
 #include "kernels/registry.h"
 #include "src/commands/interrupt.h"
+#include "src/commands/profile/causes.h"
 #include "src/commands/profile/profile.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
@@ -93,13 +94,6 @@ Result<void> check_variants(const std::vector<std::string>& names) {
   return {};
 }
 
-const report::ForwardPass* fastest_pass(const std::vector<report::ForwardPass>& passes) {
-  const auto fastest =
-      std::min_element(passes.begin(), passes.end(),
-                       [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
-  return fastest == passes.end() ? nullptr : &*fastest;
-}
-
 // In the order of the pass; one operation once for each filter size.
 std::vector<const Task*> tasks_of(const report::ForwardPass& pass, const std::vector<Task>& tasks) {
   std::vector<const Task*> found;
@@ -177,12 +171,13 @@ Result<void> profile_workload(ProfileSession& session, const TextCnnOptions& opt
     first_peak = record.peak;
     record.passes = forward_passes(record.rows, text_cnn_passes());
     set_forward_shares(record.rows, record.passes);
-    record.complexity = complexity_agreement(record.rows, record.passes, record.blas.factor);
+    record.complexity = complexity_agreement(record.rows, record.passes);
+    measure_causes(session, input->batch);
 
     // 6. The fastest pass again, in regions.
-    if (const report::ForwardPass* fastest = fastest_pass(record.passes); fastest != nullptr) {
-      const RegionTasks pass("forward", tasks_of(*fastest, model->tasks()));
-      const std::string what = fmt::format("forward passes, variant {}", fastest->name);
+    if (const auto fastest = report::fastest_passes(record.passes); !fastest.empty()) {
+      const RegionTasks pass("forward", tasks_of(fastest.front(), model->tasks()));
+      const std::string what = fmt::format("forward passes, variant {}", fastest.front().name);
       if (auto done = profile_regions(session, pass.passes(what)); !done) return error_of(done);
     }
   }

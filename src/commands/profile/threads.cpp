@@ -2,12 +2,32 @@
 
 #include <algorithm>
 
+#include "src/measure/schedule.h"
+#include "src/measure/statistics.h"
 #include "src/report/documents/content.h"
 
 namespace hwprof {
 namespace {
 
 constexpr double kShareSeconds = 0.1;
+
+std::vector<double> slices_of(const report::Row& row) {
+  std::vector<double> ns;
+  for (const report::Slice& slice : row.time_ns->slices) ns.push_back(slice.work_ns);
+  return ns;
+}
+
+// Of how many times faster `row` is than `base`.
+void add_interval(report::ScalingPoint& point, const report::Row& base, const report::Row& row,
+                  double more_threads) {
+  const std::vector<double> slow = slices_of(base), fast = slices_of(row);
+  if (std::min(slow.size(), fast.size()) < kMinSamplesForInterval) return;
+  const Interval interval = bootstrap_median_ratio(fast, slow);
+  point.speedup_low = interval.low;
+  point.speedup_high = interval.high;
+  point.efficiency_low = interval.low / more_threads;
+  point.efficiency_high = interval.high / more_threads;
+}
 
 report::ScalingPoint point_of(const ThreadsRun& base, const ThreadsRun& run, std::size_t row) {
   report::ScalingPoint point;
@@ -20,7 +40,10 @@ report::ScalingPoint point_of(const ThreadsRun& base, const ThreadsRun& run, std
   if (!run.rows[row].time_ns) return point;
   point.time_ns = work_ns(run.rows[row]);
   point.speedup = work_ns(base.rows[row]) / *point.time_ns;
-  point.efficiency = *point.speedup * base.count.threads / run.count.threads;
+  const double more_threads =
+      static_cast<double>(run.count.threads) / static_cast<double>(base.count.threads);
+  point.efficiency = *point.speedup / more_threads;
+  if (&run != &base) add_interval(point, base.rows[row], run.rows[row], more_threads);
   return point;
 }
 

@@ -52,6 +52,7 @@ std::vector<Field> workload_fields(const Profile& profile);
 Table operations_table(const Profile& profile);
 Table passes_table(const Profile& profile);
 Table complexity_table(const Complexity& complexity);
+Table far_table(const Complexity& complexity);  // empty: none is
 Table scaling_table(const Scaling& scaling);
 std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share

@@ -37,6 +37,22 @@ bool regions_asked_for(const std::optional<Regions>& regions) {
                      regions->hidden > 0 || regions->trace);
 }
 
+// A winner only where one is separated from the rest.
+std::string fastest_text(const std::vector<ForwardPass>& fastest) {
+  if (fastest.size() == 1) {
+    return fmt::format("Fastest forward pass: {}, {}", fastest.front().name,
+                       duration(fastest.front().time_ns));
+  }
+  std::vector<std::string> names, times;
+  for (const ForwardPass& pass : fastest) {
+    names.push_back(pass.name);
+    times.push_back(duration(pass.time_ns));
+  }
+  return fmt::format("Fastest forward passes: {} and {} are not told apart ({})",
+                     fmt::join(names.begin(), names.end() - 1, ", "), names.back(),
+                     fmt::join(times, ", "));
+}
+
 }  // namespace
 
 Headline headline(const Profile& profile) {
@@ -54,16 +70,12 @@ Headline headline(const Profile& profile) {
   const std::string optimal =
       fmt::format("BLAS optimal ({}{}{}).", library, blas.core.empty() ? "" : ", ", blas.core);
   if (profile.training) return {training_headline(*profile.training) + " " + optimal, true};
-  const auto fastest =
-      std::min_element(profile.passes.begin(), profile.passes.end(),
-                       [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  const std::vector<ForwardPass> fastest = fastest_passes(profile.passes);
   if (profile.layers) return {layers_headline(profile) + " " + optimal, true};
-  if (fastest == profile.passes.end()) {
+  if (fastest.empty()) {
     return {fmt::format("BLAS optimal: {}", sentence(blas.why.empty() ? library : blas.why)), true};
   }
-  return {fmt::format("Fastest forward pass: {}, {}. {}", fastest->name, duration(fastest->time_ns),
-                      optimal),
-          true};
+  return {fmt::format("{}. {}", fastest_text(fastest), optimal), true};
 }
 
 std::vector<Field> workload_fields(const Profile& profile) {
@@ -121,6 +133,7 @@ Document profile_document(const Profile& profile) {
   document.add(passes_table(profile), kFull);
   if (profile.scaling) document.add(scaling_table(*profile.scaling));
   document.add(complexity_table(profile.complexity), kFull);
+  document.add(far_table(profile.complexity), kFull);
   document.add(regions_table(profile.regions),
                regions_asked_for(profile.regions) ? Detail::kBoth : kFull);
   document.add(overhead_table(profile.regions));

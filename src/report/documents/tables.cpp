@@ -198,7 +198,8 @@ Table complexity_table(const Complexity& complexity) {
                           {"cost units\na call"},
                           {"% by\ncost units"},
                           {"% by\nroofline"},
-                          {"%\nmeasured"}},
+                          {"%\nmeasured"},
+                          {"times its\nceiling"}},
               .rows = {},
               .notes = {}};
   table.title += !complexity.agrees   ? "not judged"
@@ -209,12 +210,38 @@ Table complexity_table(const Complexity& complexity) {
     const auto share = [](const std::optional<double>& value) {
       return value ? in_percent(*value) : std::string(kAbsent);
     };
-    table.rows.push_back({"",
-                          {row.op, si(row.cost_units, ""), in_percent(row.model_share),
-                           share(row.roofline_share), share(row.time_share)}});
+    table.rows.push_back(
+        {"",
+         {row.op, si(row.cost_units, ""), in_percent(row.model_share), share(row.roofline_share),
+          share(row.time_share),
+          row.ceiling_factor ? significant(*row.ceiling_factor, 3) : std::string(kAbsent)}});
   }
   if (!complexity.text.empty()) table.notes.push_back(complexity.text);
-  append(table.notes, complexity.findings);
+  // The text has the first.
+  for (std::size_t i = 1; i < complexity.findings.size(); ++i)
+    table.notes.push_back(complexity.findings[i]);
+  return table;
+}
+
+Table far_table(const Complexity& complexity) {
+  Table table{.title = "Far from their ceiling",
+              .columns = {{"variant", true}, {"times its\nceiling"}, {"measured causes", true}},
+              .rows = {},
+              .notes = {}};
+  if (complexity.far.empty()) return table;
+  for (const FarVariant& far : complexity.far) {
+    Row row;
+    row.op = far.op;
+    row.shape = far.shape;
+    table.rows.push_back({fmt::format("{}  {}", far.op, shape_of(row)),
+                          {far.variant, significant(far.factor, 3),
+                           far.causes.empty() ? "cause not measured"
+                                              : fmt::format("{}", fmt::join(far.causes, "; "))}});
+  }
+  table.notes.push_back(
+      "these variants do not change the answer on complexity. Measured are: the BLAS by its "
+      "ladder, "
+      "the copy of im2col alone, and the same calls on hardly any work.");
   return table;
 }
 
@@ -231,8 +258,11 @@ Table scaling_table(const Scaling& scaling) {
   for (const ScalingRow& row : scaling.rows) {
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const ScalingPoint& point = row.points[i];
-      const auto three = [](const std::optional<double>& value, double unit) {
-        return value ? significant(*value * unit, 3) : std::string(kAbsent);
+      const auto ratio = [](const std::optional<double>& value, const std::optional<double>& low,
+                            const std::optional<double>& high, double unit) {
+        if (!value) return std::string(kAbsent);
+        return low && high ? with_interval(*value * unit, *low * unit, *high * unit)
+                           : significant(*value * unit, 3);
       };
       if (!point.cpu_shares_reason.empty())
         reasons.add(point.cpu_shares_reason, row.op + " " + row.variant + " (CPU share)");
@@ -240,12 +270,17 @@ Table scaling_table(const Scaling& scaling) {
           {fmt::format("{} {}  {}", row.op, row.variant, row.shape),
            {fmt::format("{}", scaling.counts[i].threads),
             point.time_ns ? duration(*point.time_ns) : std::string(kAbsent),
-            three(point.speedup, 1), three(point.efficiency, 100), shares_cell(point.cpu_shares)}});
+            ratio(point.speedup, point.speedup_low, point.speedup_high, 1),
+            ratio(point.efficiency, point.efficiency_low, point.efficiency_high, 100),
+            shares_cell(point.cpu_shares)}});
     }
   }
   table.notes.push_back(fmt::format(
       "speed-up: against {} thread{}; efficiency: speed-up over how many times more threads. CPU "
-      "share: CPU time over elapsed time of each thread of the process, the BLAS's own included.",
+      "share: CPU time over elapsed time of each thread of the process, the BLAS's own included. "
+      "The "
+      "numbers of threads were measured one after another: ± is the noise of the slices, not what "
+      "changed on the machine in between.",
       scaling.base_threads, scaling.base_threads == 1 ? "" : "s"));
   for (const ScalingCount& count : scaling.counts) {
     if (!count.oversubscribed) continue;
