@@ -280,7 +280,7 @@ void expect_whole_tables(const std::string& text) {
     }
     EXPECT_EQ(cells_in(line), expected) << line;
   }
-  EXPECT_EQ(tables, 5u);
+  EXPECT_EQ(tables, 6u);
 }
 
 TEST(Markdown, TablesAreWhole) { expect_whole_tables(markdown(sample_profile())); }

@@ -145,8 +145,8 @@ cli::Action blas_command(cli::Options& options) {
       "instead of what is installed.\n"
       "\nThe first line is for other programs:\n"
       "verdict=optimal provider=openblas core=Zen gflops=61.3 peak_fraction=0.87\n"
-      "\nExit codes: 0 optimal, 1 not, 2 wrong usage, 3 unknown (inconclusive, or the command\n"
-      "could not be started), 4 the command failed.");
+      "\nExit codes: 0 optimal, 1 not, 2 wrong usage, 3 unknown (inconclusive, or the\n"
+      "command could not be started), 4 the command failed.");
   return [to](const cli::CommandLine& line) -> Result<int> {
     to->run.output = to->output;
     to->run.request.command = line.command;
