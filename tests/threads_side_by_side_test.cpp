@@ -49,8 +49,8 @@ TEST(ThreadsSideBySide, TheFewestThreadsAreTheBaseWhereverTheyStand) {
 TEST(ThreadsSideBySide, SpeedUpHasAnIntervalFromTheSlices) {
   ThreadsRun one = run_on(1, 1000), two = run_on(2, 500);
   for (int i = 0; i < 20; ++i) {
-    one.rows[0].time_ns->slices.emplace_back().ns = 950.0 + 100 * (i % 2);
-    two.rows[0].time_ns->slices.emplace_back().ns = 490.0 + 20 * (i % 2);
+    one.rows[0].time_ns->slices.emplace_back().work_ns = 950.0 + 100 * (i % 2);
+    two.rows[0].time_ns->slices.emplace_back().work_ns = 490.0 + 20 * (i % 2);
   }
   const auto scaling = side_by_side({one, two}, 2);
   const auto& points = scaling.rows[0].points;

@@ -1,12 +1,11 @@
 #include "src/commands/profile/causes.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "kernels/ops/conv1d.h"
+#include "src/base/clock.h"
 #include "src/measure/agreement.h"
 #include "src/measure/statistics.h"
 #include "src/workloads/operations/operation.h"
@@ -14,14 +13,8 @@
 namespace hwprof {
 namespace {
 
-// Of the calling thread: what another program takes meanwhile is no part of it.
-double thread_cpu_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-// Nanoseconds of a call: the median of a few stretches, each long against the clock.
+// Nanoseconds of a call, of the calling thread: the median of a few stretches, each long against
+// the clock.
 double time_alone(const std::function<void()>& run) {
   constexpr double kStretchNs = 3e5;
   constexpr int kStretches = 7;

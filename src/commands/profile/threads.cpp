@@ -22,7 +22,7 @@ void add_interval(report::ScalingPoint& point, const report::Row& base, const re
                   double more_threads) {
   const std::vector<double> slow = slices_of(base), fast = slices_of(row);
   if (std::min(slow.size(), fast.size()) < kMinSamplesForInterval) return;
-  const Interval interval = bootstrap_median_ratio(fast, slow);
+  const Interval interval = median_ratio_interval(fast, slow);
   point.speedup_low = interval.low;
   point.speedup_high = interval.high;
   point.efficiency_low = interval.low / more_threads;
