@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "src/cli/groups.h"
+#include "src/cli/values.h"
 #include "src/commands/commands.h"
 #include "src/commands/inspect/doctor_checks.h"
 #include "src/commands/inspect/doctor_facts.h"
