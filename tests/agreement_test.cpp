@@ -129,7 +129,12 @@ report::Complexity judged_by(const Cost& cost) {
   const Cost right = conv1d_cost(2, 300, 128, 64 * 124, 64 * 123);
   report::Peak peak;
   peak.f32_gflops = 100;
-  peak.bandwidth = {{.level = "memory", .read_gbs = 10}};
+  report::Bandwidth memory;
+  memory.level = "memory";
+  memory.working_set_bytes = 1 << 30;
+  memory.read_gbs = memory.copy_gbs = memory.triad_gbs = 10;
+  peak.bandwidth = {memory};
+  peak.bandwidth_by_size = {memory};
   Row conv = row("conv1d", "simd", cost.cost_units, roofline(cost, peak).ns,
                  right.flops / (0.8 * peak.f32_gflops));
   conv.model = cost;
