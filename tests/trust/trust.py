@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Whether hwprof's numbers and intervals can be believed, measured on the machine at hand: the
+figures of docs/trust.md. No test of the suite, since it takes minutes and asks for a CPU of its own.
+
+    tests/trust/trust.py HWPROF beside-load     the fused kernel alone, and beside two busy loops
+    tests/trust/trust.py HWPROF coverage        of N runs: intervals that hold the median of the runs
+    tests/trust/trust.py HWPROF same-binary     of N runs: ordered pairs in which compare alarms
+"""
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+
+def environment():
+    """Without variables that shape a BLAS or cap its vectors."""
+    prefixes = ("OPENBLAS", "MKL_", "BLIS_", "OMP_", "GOTO_")
+    return {key: value for key, value in os.environ.items() if not key.startswith(prefixes)}
+
+
+def profile(options, *more):
+    done = subprocess.run(
+        [options.hwprof, "--pin", str(options.cpu), "--no-ladder", "--quiet", "--format", "json",
+         "--time-budget", str(options.seconds), *options.arguments, *more],
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit("hwprof: exit %d: %s" % (done.returncode, done.stderr))
+    return json.loads(done.stdout)
+
+
+def busy_loops(cpu, count):
+    return [subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c", "while True: pass"])
+            for _ in range(count)]
+
+
+class Load:
+    """Busy loops on the measured CPU while the block runs."""
+
+    def __init__(self, options, count):
+        self.options, self.count, self.loops = options, count, []
+
+    def __enter__(self):
+        self.loops = busy_loops(self.options.cpu, self.count)
+
+    def __exit__(self, *_):
+        for loop in self.loops:
+            loop.kill()
+            loop.wait()
+
+
+def name_of(row):
+    return "%s %s" % (row["op"], row["variant"])
+
+
+def report(rows):
+    width = max(len(str(row[0])) for row in rows)
+    for name, *cells in rows:
+        print(str(name).ljust(width), *cells, sep="  ")
+
+
+def beside_load(options):
+    fractions = {}
+    for loops in (0, 2):
+        with Load(options, loops):
+            for _ in range(options.runs):
+                for row in profile(options)["rows"]:
+                    if row["peak_fraction"] is not None and row["optimised"]:
+                        fractions.setdefault(name_of(row), {}).setdefault(loops, []).append(
+                            (row["peak_fraction"], row["on_cpu"]))
+    rows = [("row", "alone", "beside two loops", "quotient", "on its CPU")]
+    for name, of in fractions.items():
+        alone, beside = (statistics.median(value for value, _ in of[loops]) for loops in (0, 2))
+        on_cpu = statistics.median(share for _, share in of[2])
+        rows.append((name, "%.3f" % alone, "%.3f" % beside, "%.3f" % (beside / alone),
+                     "%.2f" % on_cpu))
+    report(rows)
+
+
+def coverage(options):
+    """Of every row with an interval; of its CPU time and of its fraction of peak."""
+    def intervals(row):
+        yield "CPU time", row["cpu_time_ns"]["median"], row["cpu_time_ns"]["ci95"]
+        yield "fraction of peak", row["peak_fraction"], row["peak_fraction_ci95"]
+
+    rows = [("load", "quantity", "held", "of")]
+    for loops in (0, 2):
+        seen = {}
+        with Load(options, loops):
+            for _ in range(options.runs):
+                for row in profile(options)["rows"]:
+                    if row["cpu_time_ns"] is None:
+                        continue
+                    for quantity, value, interval in intervals(row):
+                        if value is not None and None not in interval:
+                            seen.setdefault((quantity, name_of(row)), []).append((value, interval))
+        held = {}
+        for (quantity, _), runs in seen.items():
+            middle = statistics.median(value for value, _ in runs)
+            held.setdefault(quantity, []).extend(low <= middle <= high for _, (low, high) in runs)
+        for quantity, each in held.items():
+            rows.append(("none" if loops == 0 else "two loops", quantity,
+                         "%.0f %%" % (100 * sum(each) / len(each)), len(each)))
+    report(rows)
+
+
+def same_binary(options):
+    rows = [("load", "pairs", "alarms")]
+    for loops in (0, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            with Load(options, loops):
+                for run in range(options.runs):
+                    files.append(os.path.join(folder, "%d.json" % run))
+                    with open(files[-1], "w", encoding="utf-8") as file:
+                        json.dump(profile(options), file)
+            pairs = list(itertools.permutations(files, 2))
+            alarms = sum(subprocess.run([options.hwprof, "compare", *pair, "--format", "json"],
+                                        stdout=subprocess.DEVNULL, check=False).returncode == 1
+                         for pair in pairs)
+        rows.append(("none" if loops == 0 else "two loops", len(pairs),
+                     "%d (%.1f %%)" % (alarms, 100 * alarms / len(pairs))))
+    report(rows)
+
+
+def main():
+    commands = {"beside-load": beside_load, "coverage": coverage, "same-binary": same_binary}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("hwprof", help="a release build")
+    parser.add_argument("what", choices=sorted(commands))
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)),
+                        help="to measure on; default: the last")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=8, help="time budget of a run")
+    parser.add_argument("arguments", nargs="*", help="behind --: more options of hwprof profile")
+    options = parser.parse_args()
+    commands[options.what](options)
+
+
+if __name__ == "__main__":
+    main()
