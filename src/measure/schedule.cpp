@@ -183,11 +183,11 @@ class Schedule {
  private:
   struct State {
     Plan plan;
-    double spent_ns = 0;
-    std::size_t windows = 0;         // of counting
-    std::size_t must = 1;            // slices, whatever the budget
-    double (*clock)() = wall_ns;     // that is read between parts
-    std::vector<double> boundaries;  // of parts
+    double spent_ns = 0, slice_ns = 0;  // until now; what a slice takes, by the first calls
+    std::size_t windows = 0;            // of counting
+    std::size_t must = 1;               // slices, whatever the budget
+    double (*clock)() = wall_ns;        // that is read between parts
+    std::vector<double> boundaries;     // of parts
   };
 
   [[nodiscard]] bool in_parts(std::size_t i) const { return work_[i].by_part; }
@@ -204,6 +204,8 @@ class Schedule {
       if (call_ns < options_.slice_s * 1e9) call_ns = timed([&] { call_whole(i); });
       state.plan = plan_slice(call_ns, options_);
       result_.work[i].whole.calls_a_slice = state.plan.calls * state.plan.pieces;
+      state.slice_ns = static_cast<double>(state.plan.pieces) *
+                       (call_ns * static_cast<double>(state.plan.calls) + state.plan.peak_s * 1e9);
       if (in_parts(i))
         choose_clock(i, call_ns);
       else if (counting_ != nullptr)
@@ -232,20 +234,26 @@ class Schedule {
     result_.work[i].clock_ns = reading_ns(state.clock);
   }
 
-  // Least time spent first: fast work advances in step, slow work gets an equal share of time.
-  // Nothing ends before the budget does: on a shared machine a core is slower for seconds, and what
-  // stops early has seen one mood of it and calls it certain. Past the budget only work without
-  // the slices that it must have is still picked.
+  // Least time spent first, the next slice included: fast work advances in step, slow work gets an
+  // equal share of time. Nothing ends before the budget does: on a shared machine a core is slower
+  // for seconds, and what stops early has seen one mood of it and calls it certain. Time for slices
+  // that work must have is kept back; past the budget only those are still picked.
   [[nodiscard]] std::size_t pick() const {
-    const bool over = wall_ns() - begin_ns_ > options_.budget_s * 1e9;
+    double kept_ns = 0;
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      const std::size_t had = std::min(samples(i), states_[i].must);
+      kept_ns += static_cast<double>(states_[i].must - had) * states_[i].slice_ns;
+    }
+    const bool over = wall_ns() - begin_ns_ + kept_ns > options_.budget_s * 1e9;
     std::size_t best = work_.size();
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < work_.size(); ++i) {
       const bool wanted =
           options_.repeat ? samples(i) < *options_.repeat : !over || samples(i) < states_[i].must;
-      if (wanted && states_[i].spent_ns < least) {
+      const double spent_ns = states_[i].spent_ns + states_[i].slice_ns;
+      if (wanted && spent_ns < least) {
         best = i;
-        least = states_[i].spent_ns;
+        least = spent_ns;
       }
     }
     return best;
