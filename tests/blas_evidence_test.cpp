@@ -20,6 +20,7 @@
 #include "src/blas/evidence/own_openblas.h"
 #include "src/blas/providers/providers.h"
 #include "src/observe/proc/maps.h"
+#include "src/observe/samples/sample_table.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof::blas {
@@ -535,6 +536,36 @@ TEST(Executed, TakesTheLibraryThatComputesMostAndNotTheHottest) {
   EXPECT_TRUE(hottest.fma);
   EXPECT_DOUBLE_EQ(hottest.fraction, 0.37);
   EXPECT_EQ(executed.threads(), 3);  // of the loops of that width
+  EXPECT_DOUBLE_EQ(hottest.at_once, 1);
+  EXPECT_DOUBLE_EQ(hottest.symbol_fraction, 0.3) << "its own, not that of the file";
+}
+
+TEST(Executed, CountsThreadsAtOnceAndNotOneAfterAnother) {
+  const auto at_once = [](std::uint64_t beside) {
+    return blas::executed(profile_of({{"/none/libx.so", "k", 1, 20, kWide, {1, 2, 3}, beside}}))
+        .loops.front()
+        .at_once;
+  };
+  EXPECT_DOUBLE_EQ(at_once(0), 1);
+  EXPECT_DOUBLE_EQ(at_once(20), 2);
+  EXPECT_DOUBLE_EQ(at_once(100), 3) << "no more than there were";
+}
+
+TEST(Executed, SamplesOfThreadsSideBySideAreTold) {
+  constexpr std::uint64_t kPeriod = 1000;
+  const auto beside = [](std::uint64_t apart, std::uint32_t other_image) {
+    observe::SampleTable table;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      table.add({0, 1}, 1, 2 * kPeriod * i, kPeriod);
+      table.add({other_image, 1}, 2, 2 * kPeriod * i + apart, kPeriod);
+    }
+    std::uint64_t sum = 0;
+    for (const HotSpot& spot : table.resolve({}).spots) sum += spot.beside;
+    return sum;
+  };
+  EXPECT_EQ(beside(kPeriod / 2, 0), 100U);
+  EXPECT_EQ(beside(kPeriod, 0), 0U) << "one after another";
+  EXPECT_EQ(beside(kPeriod / 2, 1), 0U) << "in another file";
 }
 
 TEST(Executed, AddsUpToAllSamples) {

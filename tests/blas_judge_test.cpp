@@ -913,6 +913,15 @@ TEST(RunVerdict, IsInconclusiveOnTooLittle) {
   EXPECT_EQ(lossy.judged().verdict, kInconclusive);
 }
 
+TEST(RunVerdict, ThreadsThatTookTurnsAreSaid) {
+  Program of = program("SkylakeX", "512");
+  of.evidence.executed.loops.front().threads = 40;
+  of.evidence.executed.loops.front().at_once = 1;
+  EXPECT_THAT(of.judged().findings.front(), HasSubstr("on 40 threads (1.0 at once)"));
+  of.evidence.executed.loops.front().at_once = 39.7;
+  EXPECT_THAT(of.judged().findings.front(), HasSubstr("on 40 threads."));
+}
+
 TEST(RunVerdict, CallsSufficeWithoutSamples) {
   Program of = program("Haswell", "256");
   of.evidence.executed = {};
@@ -932,6 +941,7 @@ report::LibraryLoops on_two_threads(const std::string& library) {
   report::LibraryLoops loops;
   loops.library = library;
   loops.threads = 2;
+  loops.at_once = 2;
   return loops;
 }
 
@@ -977,6 +987,67 @@ TEST(AchievedRate, WithoutTimesTheSampledCpuTimeOfTheLibraryIsTaken) {
   EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
   executed.by_library.clear();
   EXPECT_EQ(achieved_rate(called, executed, loaded, 100).gflops, std::nullopt);
+}
+
+// A thread for each call: distinct ids are no work at once.
+TEST(AchievedRate, HoldsThreadsOneAfterAnotherAgainstThePeakOfOneCore) {
+  const std::vector<report::LoadedLibrary> loaded = {{kKernels, "", "", Provider::kOpenBlas, true}};
+  report::Called called;
+  called.how = "uprobe";
+  report::CallSite site;
+  site.symbol = "sgemm_";
+  site.flops = 1e11;
+  site.time_ns = 1e9;
+  called.calls = {site};
+  called.wall_ns = 1e9;
+  report::Executed executed;
+  executed.samples = 1000;
+  executed.frequency_hz = 1000;
+  executed.by_library = {{kKernels, "", 1000, 1}};
+  executed.loops = {on_two_threads(kKernels)};
+  executed.loops.front().threads = 40;
+  executed.loops.front().at_once = 1;
+  auto result = achieved_rate(called, executed, loaded, 200);
+  EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
+  EXPECT_DOUBLE_EQ(result.cores.value_or(0), 1);
+
+  // Four callers at once: the rate is over the wall time, the peak that of four cores.
+  called.wall_ns = 0.25e9;
+  result = achieved_rate(called, executed, loaded, 200);
+  EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 400);
+  EXPECT_DOUBLE_EQ(result.cores.value_or(0), 4);
+  EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
+
+  // Without times: by what samples say of threads at once.
+  called.calls[0].time_ns.reset();
+  called.wall_ns.reset();
+  result = achieved_rate(called, executed, loaded, 200);
+  EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 100);
+  EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
+}
+
+TEST(AchievedRate, IsNotSaidWhereMuchOfTheTimeHasNoFlop) {
+  report::Called called;
+  called.how = "uprobe";
+  report::CallSite product, batch;
+  product.symbol = "sgemm_";
+  product.flops = 1e9;
+  product.time_ns = 9.5e6;
+  batch.symbol = "sgemm_batch_";
+  batch.time_ns = 0.5e6;
+  called.calls = {product, batch};
+  auto result = achieved_rate(called, {}, {}, 200);
+  EXPECT_DOUBLE_EQ(result.served_share.value_or(0), 0.95);
+  EXPECT_DOUBLE_EQ(result.gflops.value_or(0), 1e9 / 9.5e6);
+  called.calls[1].time_ns = 9.5e6;
+  result = achieved_rate(called, {}, {}, 200);
+  EXPECT_EQ(result.gflops, std::nullopt);
+  EXPECT_DOUBLE_EQ(result.served_share.value_or(0), 0.5);
+  EXPECT_EQ(result.reason, "only 50 % of the time in the BLAS is in calls of known FLOP");
+  called.calls[1].time_ns.reset();
+  result = achieved_rate(called, {}, {}, 200);
+  EXPECT_EQ(result.gflops, std::nullopt);
+  EXPECT_THAT(result.reason, HasSubstr("sgemm_batch_"));
 }
 
 TEST(AchievedRate, SaysWhyThereIsNone) {

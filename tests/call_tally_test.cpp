@@ -65,6 +65,32 @@ TEST_F(Tally, OfACallWithinACallIsTheOuterOneServedByTheInnerLibrary) {
   EXPECT_EQ(sites[0].time_ns, 3 * 21.0);
 }
 
+TEST_F(Tally, AddsUpTheWallTimeInsideCalls) {
+  EXPECT_FALSE(tally_.wall_ns());
+  enter(inner_, kProgram + 5, 0x9000);
+  leave(inner_);
+  clock_ += 1000;
+  enter(inner_, kProgram + 5, 0x9000);
+  leave(inner_);
+  tally_.sites();
+  EXPECT_EQ(tally_.wall_ns(), 20);
+  enter(inner_, kProgram + 5, 0x9000);  // never returns
+  tally_.sites();
+  EXPECT_FALSE(tally_.wall_ns());
+}
+
+TEST(UnionOfTimes, CountsWhatOverlapsOnce) {
+  UnionOfTimes all;
+  all.add(10, 20);
+  all.add(15, 30);  // goes on
+  all.add(40, 50);
+  all.add(42, 55);
+  all.add(0, 60);  // around them all
+  EXPECT_EQ(all.ns(), 60);
+  for (std::uint64_t i = 1; i <= 10'000; ++i) all.add(100 * i, 100 * i + 10);
+  EXPECT_EQ(all.ns(), 100'060) << "old ones are not forgotten";
+}
+
 TEST_F(Tally, KnowsACallWithinACallWithoutReturns) {
   tally_.stop_timing();
   enter(outer_, kProgram + 5, 0x9000);

@@ -426,6 +426,7 @@ report::Run made_run() {
   other.symbol = "dgemm_";
   other.library = "/usr/lib/libopenblas.so.0";
   evidence.called.calls = {site, other};
+  evidence.called.wall_ns = 4e8;
   evidence.called.lost = 3;
   evidence.called.blind_to = {"calls inside one library"};
   evidence.called.reason = "records were lost";
@@ -444,7 +445,9 @@ report::Run made_run() {
   loops.fma = true;
   loops.samples = 900;
   loops.fraction = 0.9;
+  loops.symbol_fraction = 0.7;
   loops.threads = 2;
+  loops.at_once = 1.8;
   LibraryLoops generated;
   generated.library = "[generated code]";
   generated.width = "scalar";
@@ -458,6 +461,8 @@ report::Run made_run() {
   executed.notes = {"1 sample was lost"};
   evidence.achieved_rate.gflops = 20;
   evidence.achieved_rate.peak_fraction = 0.08;
+  evidence.achieved_rate.cores = 1.25;
+  evidence.achieved_rate.served_share = 0.97;
   evidence.achieved_rate.how = "calls and samples";
   Repeats& repeats = run.repeats.emplace();
   repeats.wanted = 3;

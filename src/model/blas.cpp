@@ -170,6 +170,7 @@ const Record& record<Called>() {
   static constexpr Field kFields[] = {
       field<&Called::how>("how", "", "`uprobe`, `audit`, `none`"),
       field<&Called::calls>("calls", "", "outermost calls only; most FLOP first"),
+      field<&Called::wall_ns>("wall_ns", "ns", "with at least one thread inside those with a time"),
       field<&Called::lost>("lost", "", "records that the kernel dropped"),
       field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
       field<&Called::reason>("reason", "", "why `how` is none, or not the best one")
@@ -197,12 +198,15 @@ const Record& record<LibraryLoops>() {
       field<&LibraryLoops::library>("library", "", "path, or `[generated code]`"),
       field<&LibraryLoops::provider, report::name_of>("provider", "", "").null_if_empty(),
       field<&LibraryLoops::symbol>("symbol", "", "the hottest").null_if_empty(),
+      field<&LibraryLoops::symbol_fraction>("symbol_fraction", "",
+                                            "of all samples: that symbol's in these loops"),
       field<&LibraryLoops::width>("width", "",
                                   "of most of its samples in loops: `512`, `256`, `128`, `scalar`"),
       field<&LibraryLoops::fma>("fma", "", "they multiply and add in one instruction"),
       field<&LibraryLoops::samples>("samples", "", ""),
       field<&LibraryLoops::fraction>("fraction", "", "of all samples"),
       field<&LibraryLoops::threads>("threads", "", "distinct ones in those loops"),
+      field<&LibraryLoops::at_once>("at_once", "", "of them, on average"),
   };
   static constexpr Record kRecord{"Loops", "Of one file whose loops compute.", kFields};
   return kRecord;
@@ -249,8 +253,13 @@ const Record& record<Executed>() {
 template <>
 const Record& record<AchievedRate>() {
   static constexpr Field kFields[] = {
-      field<&AchievedRate::gflops>("gflops", "GFLOP/s", "FLOP of the calls over their time"),
-      field<&AchievedRate::peak_fraction>("peak_fraction", "", ""),
+      field<&AchievedRate::gflops>("gflops", "GFLOP/s", "FLOP of the calls over their wall time"),
+      field<&AchievedRate::cores>("cores", "",
+                                  "that worked at once, on average: CPU time / wall time of calls"),
+      field<&AchievedRate::peak_fraction>("peak_fraction", "", "of as many cores"),
+      field<&AchievedRate::served_share>(
+          "served_share", "",
+          "of the time in the BLAS: in calls whose FLOP are known; no rate below 0.9"),
       field<&AchievedRate::how>("how", "", "").null_if_empty(),
       field<&AchievedRate::reason>("reason", "", "why it is null").null_if_empty(),
   };

@@ -193,6 +193,7 @@ struct CallSite {
 struct Called {
   std::string how = "none";           // "uprobe", "audit", "none"
   std::vector<CallSite> calls;        // outermost calls only; most FLOP first
+  std::optional<double> wall_ns;      // with at least one thread inside those that have a time
   std::uint64_t lost = 0;             // records that the kernel dropped: counts are then too low
   std::vector<std::string> blind_to;  // what this way of watching cannot see, a sentence each
   std::string reason;                 // why `how` is none, or not the best one
@@ -209,13 +210,20 @@ struct SampleShare {
 struct LibraryLoops {
   std::string library;  // path, or "[generated code]"
   Provider provider = Provider::kNone;
-  std::string symbol;  // hottest
-  std::string width;   // of most of its samples in loops: "512", "256", "128", "scalar"
-  bool fma = false;    // those loops multiply and add in one instruction
+  std::string symbol;          // hottest
+  double symbol_fraction = 0;  // of all samples: that symbol's in loops of this width
+  std::string width;           // of most of its samples in loops: "512", "256", "128", "scalar"
+  bool fma = false;            // those loops multiply and add in one instruction
   std::uint64_t samples = 0;
   double fraction = 0;  // of all samples: all of the file's
   int threads = 0;      // distinct threads seen in those loops
+  double at_once = 0;   // of them, on average; 0: not known
 };
+
+// Fewer threads at once than there were.
+inline bool take_turns(const LibraryLoops& loops) {
+  return loops.at_once > 0 && loops.at_once + 0.5 < loops.threads;
+}
 
 // E4: where the CPU time went. Each list is most samples first and adds up to 1.
 struct Executed {
@@ -239,8 +247,10 @@ struct Executed {
 
 // E5
 struct AchievedRate {
-  std::optional<double> gflops;         // FLOP of E3 / time of E3
-  std::optional<double> peak_fraction;  // of the peak measured on one core x threads of E4
+  std::optional<double> gflops;         // FLOP of E3 / wall time inside the calls
+  std::optional<double> cores;          // that worked at once, on average: CPU time / that time
+  std::optional<double> peak_fraction;  // of the peak measured on one core x cores
+  std::optional<double> served_share;   // of the time in the BLAS: in calls whose FLOP are known
   std::string how;
   std::string reason;
 };

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "src/blas/providers/providers.h"
+#include "src/observe/calls/blas_routine.h"
 
 namespace hwprof::blas {
 namespace {
@@ -18,8 +20,11 @@ double weight_of(std::string_view symbol) {
   return symbol.starts_with('d') || symbol.starts_with('z') ? 2 : 1;
 }
 
-// Calls without a time, such as dot products, are left out where they are less of all FLOP.
-constexpr double kNegligible = 0.02;
+// Of all FLOP. Those of BLAS 1 and 2, which have no time, run at a fiftieth of the speed of others:
+// 0.2 % of the FLOP take up to a tenth of the time.
+constexpr double kNegligible = 0.002;
+constexpr double kLeastShare = 0.9;  // of the time: a rate of less speaks of something else
+constexpr std::uint64_t kEnoughSamples = 30;
 
 struct Work {
   double flops = 0;
@@ -27,20 +32,32 @@ struct Work {
   double time_ns = 0;
 
   void add(const report::CallSite& site) {
-    flops += *site.flops;
-    f32_flops += *site.flops * weight_of(site.symbol);
+    flops += site.flops.value_or(0);
+    f32_flops += site.flops.value_or(0) * weight_of(site.symbol);
     time_ns += site.time_ns.value_or(0);
   }
 };
 
 struct Total {
   Work all, timed;
+  double unknown_ns = 0;  // in calls whose FLOP are not known
+  std::string untold;     // a routine without FLOP and without a time; "" none
 };
+
+bool is_product_of_blas(const std::string& symbol) {
+  observe::Routine routine;
+  return observe::find_routine(symbol.c_str(), routine) && routine.blas;
+}
 
 Total total(const report::Called& called) {
   Total total;
   for (const report::CallSite& site : called.calls) {
-    if (site.flops.value_or(0) <= 0) continue;
+    if (!is_product_of_blas(site.symbol)) continue;
+    if (!site.flops) {
+      total.unknown_ns += site.time_ns.value_or(0);
+      if (!site.time_ns) total.untold = site.symbol;
+      continue;
+    }
     total.all.add(site);
     if (site.time_ns.value_or(0) > 0) total.timed.add(site);
   }
@@ -62,13 +79,46 @@ std::uint64_t blas_samples(const report::Executed& executed,
   return samples;
 }
 
-// Threads seen in the loops of a BLAS; 1 where none was sampled.
-int blas_threads(const report::Executed& executed,
-                 const std::vector<report::LoadedLibrary>& loaded) {
+// Of the BLAS that computed most; null where none was sampled.
+const report::LibraryLoops* blas_loops(const report::Executed& executed,
+                                       const std::vector<report::LoadedLibrary>& loaded) {
   for (const report::LibraryLoops& loops : executed.loops) {
-    if (is_blas(loops.library, loaded)) return loops.threads;
+    if (is_blas(loops.library, loaded)) return &loops;
   }
-  return 1;
+  return nullptr;
+}
+
+// Wall time of the calls whose FLOP are known, and how many cores worked at once in it.
+struct Span {
+  double seconds = 0, cores = 1;
+  std::string how;
+};
+
+Span span_of(const Total& sum, bool timed, const report::Called& called,
+             const report::Executed& executed, const std::vector<report::LoadedLibrary>& loaded) {
+  const report::LibraryLoops* loops = blas_loops(executed, loaded);
+  const double at_once = loops != nullptr ? std::max(1.0, loops->at_once) : 1;
+  const std::uint64_t samples = executed.frequency_hz > 0 ? blas_samples(executed, loaded) : 0;
+  const double cpu_seconds = samples > 0 ? static_cast<double>(samples) / executed.frequency_hz : 0;
+  if (!timed) {
+    return {
+        cpu_seconds / at_once, at_once,
+        "FLOP of the shapes / CPU time sampled in the library, of as many cores as ran at once"};
+  }
+  const double summed = (sum.timed.time_ns + sum.unknown_ns) * 1e-9;
+  const double wall = called.wall_ns.value_or(0) > 0 ? *called.wall_ns * 1e-9 : summed;
+  Span span{wall * sum.timed.time_ns * 1e-9 / summed, std::max(at_once, summed / wall),
+            "FLOP of the shapes / wall time inside the calls"};
+  // Threads of the BLAS itself are in no call, but in the samples.
+  if (samples >= kEnoughSamples && loops != nullptr)
+    span.cores = std::clamp(cpu_seconds / wall, 1.0, std::max(1.0, 1.0 * loops->threads));
+  return span;
+}
+
+std::string why_no_work(const report::Called& called) {
+  return called.how == "none"   ? "calls were not watched"
+         : called.calls.empty() ? "no BLAS call"
+                                : "no call with a shape to count FLOP by";
 }
 
 }  // namespace
@@ -81,34 +131,36 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
   const bool timed = sum.timed.flops >= (1 - kNegligible) * sum.all.flops;
   const Work& work = timed ? sum.timed : sum.all;
   if (work.flops <= 0) {
-    result.reason = called.how == "none"   ? "calls were not watched"
-                    : called.calls.empty() ? "no BLAS call"
-                                           : "no call with a shape to count FLOP by";
+    result.reason = why_no_work(called);
     return result;
   }
-  const int threads = blas_threads(executed, loaded);
-  double seconds = 0;
-  if (timed) {
-    seconds = work.time_ns * 1e-9;
-    result.how = "FLOP of the shapes / time inside the calls";
-  } else if (executed.frequency_hz > 0) {
-    const double cpu_seconds =
-        static_cast<double>(blas_samples(executed, loaded)) / executed.frequency_hz;
-    seconds = cpu_seconds / threads;
-    result.how = "FLOP of the shapes / CPU time sampled in the library";
-  }
-  if (seconds <= 0) {
-    result.how.clear();
+  const Span span = span_of(sum, timed, called, executed, loaded);
+  if (span.seconds <= 0) {
     result.reason = "the time inside the calls is not known";
     return result;
   }
-  result.gflops = work.flops / seconds * 1e-9;
+  if (!sum.untold.empty()) {
+    result.reason = fmt::format("of the calls of {}, neither FLOP nor time are known", sum.untold);
+    return result;
+  }
+  const double unknown_seconds = sum.unknown_ns * 1e-9;
+  result.served_share =
+      timed ? sum.timed.time_ns / (sum.timed.time_ns + sum.unknown_ns)
+            : std::max(0.0, 1 - unknown_seconds / std::max(unknown_seconds, span.seconds));
+  if (*result.served_share < kLeastShare) {
+    result.reason = fmt::format("only {:.0f} % of the time in the BLAS is in calls of known FLOP",
+                                100 * *result.served_share);
+    return result;
+  }
+  result.gflops = work.flops / span.seconds * 1e-9;
+  result.cores = span.cores;
+  result.how = span.how;
   if (core_peak_gflops.value_or(0) > 0) {
-    result.peak_fraction = work.f32_flops / seconds * 1e-9 / (*core_peak_gflops * threads);
+    result.peak_fraction = work.f32_flops / span.seconds * 1e-9 / (*core_peak_gflops * span.cores);
     result.how += fmt::format(
-        "; peak: {} of one core x {} {}",
-        work.f32_flops > work.flops ? "float32 FMA (halved for float64)" : "float32 FMA", threads,
-        threads == 1 ? "thread" : "threads");
+        "; peak: {} of one core{}",
+        work.f32_flops > work.flops ? "float32 FMA (halved for float64)" : "float32 FMA",
+        span.cores > 1 ? fmt::format(" x {:.3g} that ran at once", span.cores) : "");
   }
   return result;
 }

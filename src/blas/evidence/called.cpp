@@ -87,6 +87,7 @@ void finish_audit(const observe::Audit& audit, const CommandFiles& files, report
 void finish_uprobes(observe::Uprobes& uprobes, report::Called& called) {
   called.how = "uprobe";
   called.calls = uprobes.finish();
+  called.wall_ns = uprobes.wall_ns();
   called.lost = uprobes.lost();
   called.blind_to = uprobes.notes();
   called.blind_to.emplace_back(

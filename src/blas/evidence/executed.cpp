@@ -67,19 +67,26 @@ report::LibraryLoops loops_of(const SampleProfile& profile, const std::string& p
   std::map<bool, std::uint64_t> fused;
   std::map<std::string, std::uint64_t> symbols;
   std::set<int> threads;
+  std::uint64_t samples = 0, beside = 0;
   for (const HotSpot& spot : profile.spots) {
     if (spot.path != path || spot.loop.width != width) continue;
     fused[spot.loop.fma] += spot.samples;
     symbols[spot.symbol] += spot.samples;
     threads.insert(spot.threads.begin(), spot.threads.end());
+    samples += spot.samples;
+    beside += spot.beside;
   }
   loops.library = path;
   loops.symbol = *hottest(symbols);
+  loops.symbol_fraction =
+      static_cast<double>(symbols[loops.symbol]) / static_cast<double>(profile.samples);
   loops.provider = provider_of(path, loops.symbol);
   loops.width = to_text(width);
   loops.fma = *hottest(fused);
   loops.fraction = static_cast<double>(loops.samples) / static_cast<double>(profile.samples);
   loops.threads = static_cast<int>(threads.size());
+  loops.at_once = std::min(1 + static_cast<double>(beside) / static_cast<double>(samples),
+                           static_cast<double>(loops.threads));
   return loops;
 }
 

@@ -59,6 +59,9 @@ std::string served_by(const ProviderAtWork& work) {
   if (!width.empty()) text += fmt::format(" ({})", width);
   if (const auto threads = work.library.threads) {
     text += fmt::format(" on {} {}", *threads, *threads == 1 ? "thread" : "threads");
+    // A thread for each call, or each loop, is no work at once.
+    if (work.loops != nullptr && report::take_turns(*work.loops))
+      text += fmt::format(" ({:.1f} at once)", work.loops->at_once);
   }
   return text;
 }

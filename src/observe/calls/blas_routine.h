@@ -38,9 +38,9 @@ struct Operation {
 inline constexpr Operation kOperations[] = {
     {"gemm", "sdcz", true, true, 2, 3, 4, true},
     {"gemm3m", "cz", true, true, 2, 3, 4, true},
-    {"gemmt", "sdcz", false, false, -1, -1, -1, true},
-    {"gemm_batch", "sdcz", false, false, -1, -1, -1, true},
-    {"gemm_batch_strided", "sdcz", false, false, -1, -1, -1, true},
+    {"gemmt", "sdcz", true, false, -1, -1, -1, true},
+    {"gemm_batch", "sdcz", true, false, -1, -1, -1, true},
+    {"gemm_batch_strided", "sdcz", true, false, -1, -1, -1, true},
     {"gemv", "sdcz", false, true, 1, -1, 2, true},
     {"ger", "sd", false, true, 0, 1, -1, true},
     {"geru", "cz", false, true, 0, 1, -1, true},

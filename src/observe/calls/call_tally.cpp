@@ -7,6 +7,7 @@ namespace hwprof::observe {
 namespace {
 
 constexpr std::size_t kMostPlaces = 65536;
+constexpr std::size_t kMostIntervals = 4096;
 
 }  // namespace
 
@@ -75,6 +76,24 @@ void ShapeCounts::write(const Routine& routine, report::CallSite& site) const {
                      return work(a) > work(b);
                    });
   if (all_known_) site.flops = routine.flops * products_;
+}
+
+void UnionOfTimes::add(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  while (!parts_.empty() && parts_.back().second >= begin_ns) {
+    begin_ns = std::min(begin_ns, parts_.back().first);
+    end_ns = std::max(end_ns, parts_.back().second);
+    parts_.pop_back();
+  }
+  parts_.emplace_back(begin_ns, end_ns);
+  if (parts_.size() <= kMostIntervals) return;
+  before_ns_ += static_cast<double>(parts_.front().second - parts_.front().first);
+  parts_.pop_front();
+}
+
+double UnionOfTimes::ns() const {
+  double sum = before_ns_;
+  for (const auto& [begin, end] : parts_) sum += static_cast<double>(end - begin);
+  return sum;
 }
 
 void most_flop_first(std::vector<report::CallSite>& sites) {
@@ -172,6 +191,7 @@ void CallTally::leave(const ProbeHit& hit) {
   thread.frames.erase(std::prev(entered.base()), thread.frames.end());
   if (thread.frames.empty() && thread.call && thread.call->id == hit.id) {
     thread.call->time_ns = static_cast<double>(hit.time_ns - thread.call->began_ns);
+    inside_.add(thread.call->began_ns, hit.time_ns);
   }
 }
 
@@ -231,6 +251,16 @@ bool CallTally::scale_samples(std::uint64_t calls) {
     site.samples = 0;
   }
   return true;
+}
+
+std::optional<double> CallTally::wall_ns() const {
+  bool any = false;
+  for (const auto& [key, site] : sites_) {
+    if (!routines_[std::get<0>(key)].entry.routine.timed) continue;
+    if (site.timed != site.count) return std::nullopt;
+    any = true;
+  }
+  return any ? std::optional(inside_.ns()) : std::nullopt;
 }
 
 void CallTally::stop_timing() {

@@ -14,7 +14,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -70,6 +72,17 @@ class ShapeCounts {
   bool all_known_ = true;
 };
 
+// How long at least one of many intervals lasted, which come in the order of their ends.
+class UnionOfTimes {
+ public:
+  void add(std::uint64_t begin_ns, std::uint64_t end_ns);
+  [[nodiscard]] double ns() const;
+
+ private:
+  std::deque<std::pair<std::uint64_t, std::uint64_t>> parts_;  // apart from each other
+  double before_ns_ = 0;                                       // of parts too old to be kept
+};
+
 void most_flop_first(std::vector<report::CallSite>& sites);
 
 class CallTally {
@@ -90,6 +103,8 @@ class CallTally {
   void stop_timing();
   // Everything; open calls are counted, but have no time.
   std::vector<report::CallSite> sites();
+  // With a thread inside a timed call; absent where the time of some is not known.
+  [[nodiscard]] std::optional<double> wall_ns() const;
   [[nodiscard]] std::uint64_t returns() const { return returns_; }
 
  private:
@@ -135,6 +150,7 @@ class CallTally {
   std::unordered_map<pid_t, Thread> threads_;
   std::map<std::tuple<std::uint32_t, std::string, std::string>, Site> sites_;
   std::map<Place, Habit> habits_;
+  UnionOfTimes inside_;
   std::uint64_t nested_samples_ = 0;
   bool timing_ = true;
   std::uint64_t returns_ = 0;

@@ -44,6 +44,7 @@ class Uprobes {
   void drain();
   // Stops everything, and takes every probe out of the system.
   std::vector<report::CallSite> finish();
+  [[nodiscard]] std::optional<double> wall_ns() const { return tally_.wall_ns(); }  // after it
 
   // Calls that the kernel counted, but had no room to record. Known after finish(). Its own records
   // of lost ones are not enough: of those lost at the end, none tells.

@@ -28,9 +28,14 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 
 }  // namespace
 
-void SampleTable::add(CodePlace hit, int tid) {
+void SampleTable::add(CodePlace hit, int tid, std::uint64_t time_ns, std::uint64_t period_ns) {
   Hits& hits = hits_[hit];
   ++hits.samples;
+  while (!recent_.empty() && recent_.front().time_ns + period_ns <= time_ns) recent_.pop_front();
+  for (const Recent& other : recent_) {
+    if (other.tid != tid && other.image == hit.image) ++hits.beside;
+  }
+  recent_.push_back({time_ns, tid, hit.image});
   if (hits.threads.size() < kMaximumThreads) hits.threads.insert(tid);
   ++samples_;
 }
@@ -98,6 +103,7 @@ void SampleTable::add_spots(SampleProfile& profile, bool lines) {
       spot.loop = loop;
     }
     spot.samples += hits->samples;
+    spot.beside += hits->beside;
     threads[key].insert(hits->threads.begin(), hits->threads.end());
     if (!lines) continue;
     if (const auto line = images.line(place)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -15,7 +16,8 @@ namespace hwprof::observe {
 
 class SampleTable {
  public:
-  void add(CodePlace hit, int tid);
+  // In the order of time.
+  void add(CodePlace hit, int tid, std::uint64_t time_ns, std::uint64_t period_ns);
   // `callers` innermost first.
   void add_stack(const std::string& process, CodePlace hit, const std::vector<CodePlace>& callers);
 
@@ -26,7 +28,13 @@ class SampleTable {
  private:
   struct Hits {
     std::uint64_t samples = 0;
+    std::uint64_t beside = 0;  // as in HotSpot
     std::set<int> threads;
+  };
+  struct Recent {
+    std::uint64_t time_ns;
+    int tid;
+    std::uint32_t image;
   };
   using Stack = std::vector<CodePlace>;
 
@@ -36,6 +44,7 @@ class SampleTable {
   std::string frame_name(CodePlace place);
 
   std::map<CodePlace, Hits> hits_;
+  std::deque<Recent> recent_;  // of the last period
   std::map<std::string, std::map<Stack, std::uint64_t>>
       stacks_;  // by process name, innermost first
   std::map<CodePlace, std::string> symbols_;

@@ -81,7 +81,7 @@ struct Sampling::State {
   void attach(int pid);
   void take(bool all);
   void apply(const Record& record);
-  void add(const Sample& sample);
+  void add(const Sample& sample, std::uint64_t time_ns);
   [[nodiscard]] CodePlace place(int pid, std::uint64_t address, bool executed);
 };
 
@@ -148,7 +148,7 @@ void Sampling::State::take(bool all) {
 
 void Sampling::State::apply(const Record& record) {
   if (const auto* sample = std::get_if<Sample>(&record.body)) {
-    add(*sample);
+    add(*sample, record.time_ns);
   } else if (const auto* missing = std::get_if<Lost>(&record.body)) {
     lost += missing->records;
   } else if (std::holds_alternative<Throttled>(record.body)) {
@@ -164,10 +164,10 @@ CodePlace Sampling::State::place(int pid, std::uint64_t address, bool executed) 
   return table.images.locate(pid, *mapping, address, executed);
 }
 
-void Sampling::State::add(const Sample& sample) {
+void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
   const CodePlace hit =
       sample.in_kernel ? table.images.kernel(sample.ip) : place(sample.pid, sample.ip, true);
-  table.add(hit, sample.tid);
+  table.add(hit, sample.tid, time_ns, std::uint64_t{1'000'000'000} / attr.sample_freq);
   if (!options.stacks) return;
   std::vector<CodePlace> callers;
   for (const std::uint64_t address : sample.callers) {

@@ -37,6 +37,9 @@ struct HotSpot {
   std::uint64_t samples = 0;
   LoopClass loop;
   std::vector<int> threads;  // distinct thread ids, ascending
+  // Samples of other threads in the same file, each within one period before one of these: a thread
+  // on a CPU gives one a period, so `beside` / `samples` is how many others were there at once.
+  std::uint64_t beside = 0;
 };
 
 struct SampleProfile {

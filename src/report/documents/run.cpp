@@ -148,9 +148,12 @@ std::string executed_text(const Executed& executed) {
   if (!executed.loops.empty()) {
     const LibraryLoops& hottest = executed.loops.front();
     text += fmt::format("; hottest {}", file_name(hottest.library));
-    if (!hottest.symbol.empty()) text += " " + hottest.symbol;
     text += fmt::format(", {} on {}", percent(hottest.fraction),
                         counted(static_cast<std::uint64_t>(hottest.threads), "thread"));
+    if (take_turns(hottest)) text += fmt::format(" ({:.1f} at once)", hottest.at_once);
+    if (!hottest.symbol.empty())
+      text +=
+          fmt::format("; hottest symbol {}, {}", hottest.symbol, percent(hottest.symbol_fraction));
   }
   for (const std::string& note : executed.notes) text += "; " + note;
   return with_reason(std::move(text), executed.reason);
@@ -160,6 +163,8 @@ std::string rate_text(const AchievedRate& rate) {
   if (!rate.gflops) return "not known: " + given(rate.reason);
   std::string text = significant(*rate.gflops, 3) + " GFLOP/s";
   if (rate.peak_fraction) text += ", " + percent(*rate.peak_fraction) + " of the peak";
+  if (rate.served_share)
+    text += fmt::format("; covers {} of the BLAS time", percent(*rate.served_share));
   return with_reason(with_reason(std::move(text), rate.how), rate.reason);
 }
 
