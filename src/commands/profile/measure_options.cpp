@@ -48,7 +48,7 @@ void declare_machine(cli::Options& options, MachineOptions& to) {
 void declare_time_budget(cli::Options& options, BudgetOptions& to) {
   options.group(cli::kBudget);
   options.value("--time-budget", "SECONDS", to.seconds, cli::seconds(cli::kMaxSeconds),
-                "Stop measuring after this time, intervals narrow or not; a first and a timed "
+                "Measure for so long, all rows in turn until it is over; a first and a timed "
                 "call of each row are always made. Default: 10.");
 }
 

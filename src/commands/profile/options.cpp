@@ -204,11 +204,11 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
   options.value("--repeat", "N", measure.budget.repeat, cli::whole(1, kMaxRepeat),
                 "Repeat the work N times and record each, however long it takes: of each row a "
                 "timed slice, of a network of layers an inference; best, median, 95 % interval, "
-                "outliers. Default: until the intervals are narrow.");
+                "outliers. Default: as many as the time budget has room for.");
   text_cnn.options.push_back(
       options.value("--loops", "N", typed->text_cnn.loops, cli::whole(1, kMaxLoops),
                     "Time N calls of each row at once, as timeit does. Default: as many as take "
-                    "20 ms."));
+                    "5 ms."));
   cli::no_ladder(options, measure.machine.ladder);
   declare_regions(options, measure.regions);
   options.group(cli::kReport);
