@@ -80,7 +80,8 @@ const Record& record<BlasSurvey>() {
       field<&BlasSurvey::blas, &Verdict::fix>("fix", "", "").null_if_empty(),
       field<&BlasSurvey::blas, &ProfileBlas::environment>("environment", "",
                                                           "variables that a BLAS reads"),
-      field<&BlasSurvey::blas, &JudgedBlas::ladder>("ladder", "", "highest share of the peak first"),
+      field<&BlasSurvey::blas, &JudgedBlas::ladder>("ladder", "",
+                                                    "highest share of the peak first"),
       field<&BlasSurvey::blas, &JudgedBlas::own>("own", "", "as of a profile"),
       field<&BlasSurvey::blas, &JudgedBlas::own_reason>("own_reason", "", "why there is none")
           .null_if_empty(),
