@@ -9,7 +9,6 @@ namespace hwprof {
 namespace {
 
 using report::Slice;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Times of 100 to 104 ns in which nothing happened.

@@ -21,6 +21,7 @@ from libraries import Missing, default_root  # noqa: E402
 
 SKIPPED = 77
 SHAPES_BLAS = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "NVPL_", "ATLAS_", "LD_")
+FULL_WIDTH_FRACTION = 0.55  # of the FMA peak: docs/report.md
 FEW_SAMPLES = 100
 
 
@@ -70,7 +71,11 @@ def wrongs(case, blas):
 
     # Nothing is measured here: where calls were not timed either, the width alone proves no speed.
     unknown = case.verdict == "optimal" and (blas["why"] or "").startswith("widest kernels, speed")
-    expect("verdict", blas["verdict"] == case.verdict or unknown,
+    # Where they were, speed decides: on a CPU that does 512 bits in two steps, kernels of 256 bits
+    # are as good.
+    fast = case.verdict == "suboptimal" and blas["verdict"] == "optimal" and \
+        (blas["evidence"]["performing"]["peak_fraction"] or 0) >= FULL_WIDTH_FRACTION
+    expect("verdict", blas["verdict"] == case.verdict or unknown or fast,
            "%s, not %s" % (blas["verdict"], case.verdict))
     expect("provider", blas["provider"] == case.provider,
            "%s, not %s" % (blas["provider"], case.provider))

@@ -24,7 +24,7 @@ constexpr const char* kNotOurs = "the file was not written by hwprof, or changed
 
 using Conditions = std::vector<std::pair<std::string, std::string>>;
 
-std::string or_none(std::string text) { return text.empty() ? "none" : text; }
+std::string or_none(const std::string& text) { return text.empty() ? "none" : text; }
 
 template <class Values>
 std::string words_of(const Values& values) {
@@ -237,17 +237,17 @@ Result<void> read_as(const ReportFile& file, Comparable& to) {
 }  // namespace
 
 Result<Comparable> read_comparable(const std::string& path) {
-  static const struct {
+  const struct {
     std::string_view schema;
     Result<void> (*read)(const ReportFile& file, Comparable& to);
-  } kReaders[] = {{model::record<Profile>().schema, read_as<Profile>},
-                  {model::record<Run>().schema, read_as<Run>},
-                  {model::record<Sweep>().schema, read_as<Sweep>}};
+  } readers[] = {{model::record<Profile>().schema, read_as<Profile>},
+                 {model::record<Run>().schema, read_as<Run>},
+                 {model::record<Sweep>().schema, read_as<Sweep>}};
   std::vector<std::string_view> known;
-  for (const auto& reader : kReaders) known.push_back(reader.schema);
+  for (const auto& reader : readers) known.push_back(reader.schema);
   TRY(const ReportFile file, read_report(path, known));
   Comparable out;
-  for (const auto& reader : kReaders)
+  for (const auto& reader : readers)
     if (reader.schema == file.schema) {
       TRY(reader.read(file, out));
     }
