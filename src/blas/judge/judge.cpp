@@ -19,7 +19,6 @@ namespace {
 using report::InstalledBlas;
 using report::LadderRung;
 using report::Verdict;
-using report::VerdictKind;
 using enum report::VerdictKind;
 
 std::string assignments(const std::vector<std::string>& names,
