@@ -5,6 +5,8 @@ figures of docs/trust.md. No test of the suite, since it takes minutes and asks 
     tests/trust/trust.py HWPROF beside-load     the fused kernel alone, and beside two busy loops
     tests/trust/trust.py HWPROF coverage        of N runs: intervals that hold the median of the runs
     tests/trust/trust.py HWPROF same-binary     of N runs: ordered pairs in which compare alarms
+
+Options of hwprof profile may follow behind --.
 """
 
 import argparse
@@ -136,8 +138,11 @@ def main():
                         help="to measure on; default: the last")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=8, help="time budget of a run")
-    parser.add_argument("arguments", nargs="*", help="behind --: more options of hwprof profile")
-    options = parser.parse_args()
+    # Behind --: more options of hwprof profile.
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:end])
+    options.arguments = words[end + 1:]
     commands[options.what](options)
 
 
