@@ -76,9 +76,10 @@ std::vector<report::Bandwidth> bandwidth_of(const std::vector<report::Bandwidth>
 
 std::uint64_t largest_working_set(const std::vector<report::Bandwidth>& levels,
                                   std::uint64_t memory_bytes, int threads) {
-  double size = 256.0 * 1024 * 1024;
+  constexpr double kMostBytes = 256.0 * 1024 * 1024;
+  double size = kMostBytes;
   for (const report::Bandwidth& level : levels)  // the last cache counts; memory has no capacity
-    if (level.capacity_bytes > 0) size = std::min(256.0 * 1024 * 1024, 4 * level.capacity_bytes);
+    if (level.capacity_bytes > 0) size = std::min(kMostBytes, 4 * level.capacity_bytes);
   if (memory_bytes > 0) size = std::min(size, static_cast<double>(memory_bytes) / 8);
   return static_cast<std::uint64_t>(size / threads);
 }

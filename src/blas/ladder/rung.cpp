@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "src/base/clock.h"
 #include "src/base/spawn.h"
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/ladder/results.h"
@@ -44,11 +45,7 @@ class CpuClock {
  public:
   explicit CpuClock(bool one_thread)
       : id_(one_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID) {}
-  [[nodiscard]] double seconds() const {
-    timespec now{};
-    ::clock_gettime(id_, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-  }
+  [[nodiscard]] double seconds() const { return 1e-9 * ns_of(id_); }
 
  private:
   clockid_t id_;
