@@ -26,7 +26,7 @@ constexpr double kNegligible = 0.002;
 constexpr double kLeastShare = 0.9;  // of the time: a rate of less speaks of something else
 constexpr std::uint64_t kEnoughSamples = 30;
 
-struct Work {
+struct CalledWork {
   double flops = 0;
   double f32_flops = 0;  // as if it were single precision
   double time_ns = 0;
@@ -39,7 +39,7 @@ struct Work {
 };
 
 struct Total {
-  Work all, timed;
+  CalledWork all, timed;
   double unknown_ns = 0;  // in calls whose FLOP are not known
   std::string untold;     // a routine without FLOP and without a time; "" none
 };
@@ -129,7 +129,7 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
   report::AchievedRate result;
   const Total sum = total(called);
   const bool timed = sum.timed.flops >= (1 - kNegligible) * sum.all.flops;
-  const Work& work = timed ? sum.timed : sum.all;
+  const CalledWork& work = timed ? sum.timed : sum.all;
   if (work.flops <= 0) {
     result.reason = why_no_work(called);
     return result;

@@ -16,27 +16,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr const char* kHowToWrite = "hwprof profile --format json -o FILE writes a report";
 
-Result<std::string> read_text(const std::string& path) {
-  Result<LineReader> reader = LineReader::open(path);
-  if (!reader) return error_of(reader);
-  std::string text;
-  for (;;) {
-    const auto line = reader->next();
-    if (!line) return error_of(line);
-    if (!*line) break;
-    text.append(**line) += '\n';
-    if (text.size() > kMostBytes) {
-      return usage_error(
-          fmt::format("{} is larger than {} MiB: no report of hwprof", path, kMostBytes >> 20),
-          kHowToWrite);
-    }
-  }
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return usage_error(fmt::format("{} is empty", path), kHowToWrite);
-  }
-  return text;
-}
-
 // `byte` from 1, as nlohmann counts.
 std::string place_of(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::max<std::size_t>(byte, 1) - 1);
@@ -68,9 +47,11 @@ Result<Json> parse(const std::string& path, const std::string& text) {
 }  // namespace
 
 Result<ReportFile> read_report(const std::string& path, std::span<const std::string_view> known) {
-  const Result<std::string> text = read_text(path);
-  if (!text) return error_of(text);
-  Result<Json> json = parse(path, *text);
+  TRY(const std::string text, read_lines(path, kMostBytes, "report of hwprof"));
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return usage_error(fmt::format("{} is empty", path), kHowToWrite);
+  }
+  Result<Json> json = parse(path, text);
   if (!json) return error_of(json);
   const auto schema = json->find("schema");
   if (!json->is_object() || schema == json->end() || !schema->is_string()) {

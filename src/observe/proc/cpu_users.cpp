@@ -14,13 +14,13 @@
 namespace hwprof {
 namespace {
 
-struct CpuTicks {
+struct UsedTicks {
   std::uint64_t ticks = 0;
   unsigned cpu = 0;  // on which it ran last
 };
 
 // Numbers of the fields as in proc_pid_stat(5).
-CpuTicks ticks_in(const std::vector<std::string_view>& fields) {
+UsedTicks ticks_in(const std::vector<std::string_view>& fields) {
   constexpr std::size_t kFirst = 3, kUser = 14, kSystem = 15, kProcessor = 39;
   const auto field = [&](std::size_t number) -> std::uint64_t {
     const std::size_t at = number - kFirst;
@@ -29,8 +29,8 @@ CpuTicks ticks_in(const std::vector<std::string_view>& fields) {
   return {field(kUser) + field(kSystem), static_cast<unsigned>(field(kProcessor))};
 }
 
-std::map<pid_t, CpuTicks> ticks_of_all() {
-  std::map<pid_t, CpuTicks> all;
+std::map<pid_t, UsedTicks> ticks_of_all() {
+  std::map<pid_t, UsedTicks> all;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
     const std::optional<int> pid = parse_int(entry.path().filename().string());

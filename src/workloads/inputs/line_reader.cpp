@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "src/base/files.h"
 #include "src/workloads/inputs/input_file.h"
 
 namespace hwprof {
@@ -26,17 +27,10 @@ Result<std::size_t> read_some(int fd, char* to, std::size_t bytes, const std::st
   }
 }
 
-Result<void> write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put > 0) bytes.remove_prefix(static_cast<std::size_t>(put));
-    if (put < 0 && errno != EINTR) {
-      return environment_error(
-          errno, fmt::format("cannot write a temporary file: {}", std::strerror(errno)),
-          "save the input to a file and name that");
-    }
-  }
-  return {};
+tl::unexpected<Error> no_copy(int code, std::string_view what) {
+  return environment_error(code,
+                           fmt::format("cannot {} a temporary file: {}", what, std::strerror(code)),
+                           "save the input to a file and name that");
 }
 
 }  // namespace
@@ -67,17 +61,15 @@ Result<void> LineReader::keep() {
   const int code = errno;
   UniqueFd copy(file != nullptr ? ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0) : -1);
   if (file != nullptr) std::fclose(file);
-  if (!copy.valid()) {
-    return environment_error(code,
-                             fmt::format("cannot create a temporary file: {}", std::strerror(code)),
-                             "save the input to a file and name that");
-  }
+  if (!copy.valid()) return no_copy(code, "create");
   std::string chunk(kChunkBytes, '\0');
   for (;;) {
     const auto got = read_some(fd_.get(), chunk.data(), chunk.size(), path_);
     if (!got) return error_of(got);
     if (*got == 0) break;
-    if (auto put = write_all(copy.get(), {chunk.data(), *got}); !put) return put;
+    if (const int failed = write_all(copy.get(), {chunk.data(), *got})) {
+      return no_copy(failed, "write");
+    }
   }
   fd_ = std::move(copy);
   return rewind();
@@ -143,6 +135,22 @@ Result<std::string_view> LineReader::finish_line(std::size_t length, std::size_t
   }
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return line;
+}
+
+Result<std::string> read_lines(const std::string& path, std::size_t most_bytes,
+                               std::string_view what) {
+  TRY(LineReader reader, LineReader::open(path));
+  std::string text;
+  while (true) {
+    TRY(const std::optional<std::string_view> line, reader.next());
+    if (!line) return text;
+    if (reader.line_number() > 1) text.push_back('\n');
+    text.append(*line);
+    if (text.size() > most_bytes) {
+      return usage_error(
+          fmt::format("{} is larger than {} MiB: no {}", path, most_bytes >> 20, what));
+    }
+  }
 }
 
 }  // namespace hwprof

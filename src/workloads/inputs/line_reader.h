@@ -49,4 +49,9 @@ class LineReader {
   std::uint64_t line_number_ = 0;
 };
 
+// All lines, each but the last followed by "\n". What is larger than `most_bytes` is refused as
+// "no `what`".
+Result<std::string> read_lines(const std::string& path, std::size_t most_bytes,
+                               std::string_view what);
+
 }  // namespace hwprof

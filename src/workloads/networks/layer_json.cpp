@@ -161,23 +161,6 @@ class GraphReader {
   std::vector<KeyLines> lines_;
 };
 
-Result<std::string> read_text(const std::string& path) {
-  Result<LineReader> reader = LineReader::open(path);
-  if (!reader) return error_of(reader);
-  std::string text;
-  while (true) {
-    const auto line = reader->next();
-    if (!line) return error_of(line);
-    if (!*line) return text;
-    if (reader->line_number() > 1) text.push_back('\n');
-    text.append(**line);
-    if (text.size() > kMostGraphBytes) {
-      return usage_error(
-          fmt::format("{} is longer than {} MiB: no workload", path, kMostGraphBytes >> 20));
-    }
-  }
-}
-
 }  // namespace
 
 Result<GraphFile> parse_graph(const std::string& text, const std::string& file) {
@@ -187,7 +170,7 @@ Result<GraphFile> parse_graph(const std::string& text, const std::string& file) 
 }
 
 Result<Network> read_network(const std::string& path, std::uint64_t seed) {
-  const Result<std::string> text = read_text(path);
+  const Result<std::string> text = read_lines(path, kMostGraphBytes, "workload");
   if (!text) return error_of(text);
   const Result<GraphFile> file = parse_graph(*text, path == "-" ? "standard input" : path);
   if (!file) return error_of(file);
