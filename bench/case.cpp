@@ -55,7 +55,7 @@ void add_ours(Prepared& prepared, std::string name, std::function<void()> call) 
   call();
   const std::optional<double> after = take_peak_resident_kib();
   if (before && after) prepared.extra_kib = std::max(0.0, *after - *before);
-  prepared.contestants.push_back(in_process(std::move(name), std::move(call)));
+  prepared.contestants.push_back({std::move(name), {.run = std::move(call)}});
 }
 
 void add_peer(Prepared& prepared, const std::string& name, std::function<void()> call,
@@ -73,7 +73,7 @@ void add_peer(Prepared& prepared, const std::string& name, std::function<void()>
         fmt::format("{}: differs from ours by {:.2g} of the largest value", name, difference));
     return;
   }
-  prepared.contestants.push_back(in_process(name, std::move(call)));
+  prepared.contestants.push_back({name, {.run = std::move(call)}});
 }
 
 void add_absent(Prepared& prepared, const std::string& name, const Error& error) {
@@ -101,8 +101,13 @@ void add_torch(Prepared& prepared, Peers& peers, const std::string& spec) {
     add_absent(prepared, "pytorch", ready.error());
     return;
   }
-  prepared.contestants.push_back(
-      {"pytorch", [&torch = peers.torch](double seconds) { return torch.slice_ns(seconds); }});
+  const auto slice_ns = [&peers](double seconds) -> std::optional<double> {
+    const Result<double> ns = peers.torch.slice_ns(seconds);
+    if (ns) return *ns;
+    peers.torch_gone = ns.error().what;
+    return std::nullopt;
+  };
+  prepared.contestants.push_back({"pytorch", {.slice_ns = slice_ns}});
 }
 
 }  // namespace hwprof::bench

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "bench/onednn.h"
-#include "bench/rounds.h"
 #include "bench/torch_child.h"
 #include "kernels/blas_library.h"
 #include "kernels/thread_team.h"
 #include "src/base/result.h"
+#include "src/measure/schedule.h"
 #include "src/workloads/operations/operation.h"
 
 namespace hwprof::bench {
@@ -26,6 +26,12 @@ struct NamedBlas {
 struct Peers {
   std::vector<NamedBlas> blas;
   TorchChild torch;
+  std::string torch_gone;  // why, once it has
+};
+
+struct Contestant {
+  std::string name;
+  Part part;
 };
 
 // The first contestant is ours.

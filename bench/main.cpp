@@ -1,10 +1,10 @@
 // kernels_bench: our kernels and their peers side by side, one thread, one CPU.
 //
 // Google Benchmark registers, filters, repeats and writes; it runs one benchmark to its end before
-// the next, so it cannot let contestants take turns. Hence a benchmark here is a shape, an
-// iteration is one round over all contestants (bench/rounds.h), and their rates and ratios are its
-// counters: every ratio is from neighbouring slices of one process. The time column is that of our
-// kernel.
+// the next, so it cannot interleave contestants. Hence a benchmark here is a shape, its one
+// iteration is a measurement of all contestants (src/measure/schedule.h), and their rates and
+// ratios are its counters: every ratio is from neighbouring slices of one process. The time column
+// is that of our kernel.
 //
 // A BLAS reads its environment at load, and OpenBLAS sometimes chooses a slow core type. So the
 // program starts itself anew with a clean environment, climbs the ladder of core types, and once
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -30,6 +31,7 @@
 #include "src/blas/evidence/installed.h"
 #include "src/blas/ladder/ladder.h"
 #include "src/blas/ladder/rung.h"
+#include "src/measure/schedule.h"
 #include "src/measure/statistics.h"
 
 namespace {
@@ -38,10 +40,13 @@ using namespace hwprof;
 using namespace hwprof::bench;
 
 constexpr const char* kStage = "HWPROF_BENCH_STAGE";  // unset, "clean", "chosen"
+constexpr double kSliceSeconds = 0.012;               // of work; as long a peak is beside it
+// As long as a call: both then lose what a hypervisor takes.
+constexpr double kLongestPeakSeconds = 0.020;
 
 struct Options {
   unsigned cpu = 0;
-  int rounds = 15;
+  std::size_t rounds = 15;
   std::string blis, torch, python = "python3";
 };
 
@@ -127,17 +132,18 @@ Result<const FmaKernel*> use_isa(const std::string& isa) {
   return environment_error(0, "no FMA kernel for " + isa);
 }
 
-void report(benchmark::State& state, const Rounds& rounds, const Prepared& prepared) {
-  state.counters["fma_peak_gflops"] = median(rounds.peak_gflops());
+void report(benchmark::State& state, const ScheduleResult& result, const Prepared& prepared) {
+  state.counters["fma_peak_gflops"] = median(result.peak_gflops);
   if (prepared.extra_kib) state.counters["extra_kib"] = *prepared.extra_kib;
-  for (std::size_t i = 0; i < rounds.contestants().size(); ++i) {
-    const std::string& name = rounds.contestants()[i].name;
-    const Standing& standing = rounds.standings()[i];
-    state.counters[name + ":gflops"] = median(standing.gflops);
-    state.counters[name + ":peak"] = median(standing.peak_fraction);
-    if (standing.ours_over_it.empty()) continue;
-    const Interval interval = bootstrap_median(standing.ours_over_it);
-    state.counters[name + ":ours"] = median(standing.ours_over_it);
+  for (std::size_t i = 0; i < result.work.size(); ++i) {
+    const std::string& name = prepared.contestants[i].name;
+    const Measurement& measured = result.work[i].whole;
+    state.counters[name + ":gflops"] =
+        prepared.flops / median(measured.values(&report::Slice::work_ns));
+    state.counters[name + ":peak"] = median(measured.peak_ratios());
+    if (measured.baseline_ratios.empty()) continue;
+    const Interval interval = bootstrap_median(measured.baseline_ratios);
+    state.counters[name + ":ours"] = median(measured.baseline_ratios);
     state.counters[name + ":ours_low"] = interval.low;
     state.counters[name + ":ours_high"] = interval.high;
   }
@@ -148,20 +154,31 @@ void report(benchmark::State& state, const Rounds& rounds, const Prepared& prepa
   state.SetLabel(absent);
 }
 
-void run_case(benchmark::State& state, const Case& work, Peers& peers) {
-  const Result<const FmaKernel*> peak = use_isa(work.isa);
+void run_case(benchmark::State& state, const Case& a_case, Peers& peers, const Options& options) {
+  const Result<const FmaKernel*> peak = use_isa(a_case.isa);
   if (!peak) return state.SkipWithError(peak.error().what.c_str());
-  Result<Prepared> prepared = work.prepare(peers);
+  const Result<Prepared> prepared = a_case.prepare(peers);
   if (!prepared) return state.SkipWithError(prepared.error().what.c_str());
-  Rounds rounds(std::move(prepared->contestants), prepared->flops, **peak);
-  while (state.KeepRunning()) {
-    if (const Result<void> ran = rounds.run_one(); !ran) {
-      return state.SkipWithError(ran.error().what.c_str());
-    }
-    const double gflops = rounds.standings().front().gflops.back();
-    state.SetIterationTime(prepared->flops / gflops * 1e-9);
+  std::vector<Work> work;
+  for (const Contestant& contestant : prepared->contestants) {
+    work.push_back({.parts = {contestant.part}});
+    work.back().parts.front().flops = prepared->flops;
   }
-  report(state, rounds, *prepared);
+  const std::atomic<bool> stop{false};
+  while (state.KeepRunning()) {
+    const ScheduleResult result = run_interleaved(work, one_thread(), nullptr,
+                                                  {.slice_s = kSliceSeconds,
+                                                   .longest_peak_s = kLongestPeakSeconds,
+                                                   .cpus = {options.cpu},
+                                                   .repeat = options.rounds,
+                                                   .baseline = 0,
+                                                   .peak = *peak},
+                                                  stop, [](double) {});
+    if (result.interrupted) return state.SkipWithError(peers.torch_gone.c_str());
+    const Measurement& ours = result.work.front().whole;
+    state.SetIterationTime(median(ours.values(&report::Slice::work_ns)) * 1e-9);
+    report(state, result, *prepared);
+  }
 }
 
 Result<int> run(int argc, char** argv) {
@@ -169,7 +186,7 @@ Result<int> run(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   Options options;
   options.cpu = current_cpu();
-  CLI::App app("Our kernels and their peers, in slices that take turns.");
+  CLI::App app("Our kernels and their peers, in interleaved slices.");
   app.add_option("--cpu", options.cpu, "Run on this CPU (default: the one it starts on)");
   app.add_option("--rounds", options.rounds, "Rounds a shape (default 15)")
       ->check(CLI::Range(1, 1000));
@@ -202,12 +219,12 @@ Result<int> run(int argc, char** argv) {
   if (!options.blis.empty()) load_blas(peers, "blis", options.blis);
   describe(probe_machine(options.cpu), peers);
   const std::vector<Case> cases = all_cases();
-  for (const Case& work : cases) {
+  for (const Case& a_case : cases) {
     benchmark::RegisterBenchmark(
-        work.name.c_str(),
-        [&work, &peers](benchmark::State& state) { run_case(state, work, peers); })
+        a_case.name.c_str(),
+        [&](benchmark::State& state) { run_case(state, a_case, peers, options); })
         ->UseManualTime()
-        ->Iterations(options.rounds)
+        ->Iterations(1)
         ->Unit(benchmark::kMicrosecond);
   }
   benchmark::RunSpecifiedBenchmarks();

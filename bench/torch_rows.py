@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     torch, missing = None, f"{error} (Debian: python3-torch)"
 
-CHUNK_NS = 50e3
+CHUNK_NS = 300e3
 
 
 def conv1d(spec):
@@ -90,13 +90,13 @@ def resnet20(_spec):
 
 
 def slice_ns(call, seconds):
-    """Nanoseconds a call: the median over chunks of some 50 us, as bench/rounds.cpp does."""
+    """Nanoseconds of CPU time a call: the median piece, as src/measure/schedule.cpp has it."""
     calls, times, spent = 1, [], 0
     while spent < seconds * 1e9:
-        begin = time.perf_counter_ns()
+        begin = time.thread_time_ns()
         for _ in range(calls):
             call()
-        chunk = time.perf_counter_ns() - begin
+        chunk = max(1, time.thread_time_ns() - begin)
         spent += chunk
         times.append(chunk / calls)
         if len(times) == 1:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -113,6 +114,55 @@ TEST(Schedule, SlowWorkIsMeasuredAtLeastOnceWhenTheBudgetIsGone) {
   const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
   EXPECT_EQ(result.work[0].whole.slices.size(), 1U);
   EXPECT_EQ(result.work[1].whole.slices.size(), 1U);
+}
+
+TEST(Schedule, WorkIsComparedWithTheSlicesOfTheBaselineAroundIt) {
+  ThreadTeam team(1, {});
+  std::string order;
+  // In nanoseconds of a call: what each says of itself, the second as the machine slows down.
+  const auto says = [&order](char name, double first, double step) {
+    return Work{.parts = {{.flops = 10,
+                           .slice_ns = [&order, name, ns = first - step,
+                                        step](double) mutable -> std::optional<double> {
+                             order += name;
+                             return ns += step;
+                           }}}};
+  };
+  const std::vector<Work> work = {says('a', 300, 0), says('b', 100, 20), says('c', 600, 0)};
+  const std::atomic<bool> stop{false};
+  ScheduleOptions options = quick();
+  options.repeat = 2;
+  options.baseline = 1;
+  options.peak = &fma_kernels().front();
+  const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
+  EXPECT_FALSE(result.interrupted);
+  ASSERT_EQ(order.size(), 9U);
+  EXPECT_EQ(std::count(order.begin(), order.end(), 'a'), 2) << order;
+  for (std::size_t i = 0; i < order.size(); i += 2) EXPECT_EQ(order[i], 'b') << order;
+  EXPECT_TRUE(result.work[1].whole.baseline_ratios.empty());
+  for (const std::size_t i : {0U, 2U}) {
+    const Measurement& measured = result.work[i].whole;
+    ASSERT_EQ(measured.baseline_ratios.size(), 2U);
+    for (std::size_t slice = 0, at = 0; slice < 2; ++slice, ++at) {
+      at = order.find("a.c"[i], at);
+      const double around_ns = 100 + 20 * (static_cast<double>(at / 2) + 0.5);
+      EXPECT_DOUBLE_EQ(measured.baseline_ratios[slice], (i == 0 ? 300 : 600) / around_ns) << order;
+    }
+    EXPECT_EQ(measured.peak_ratios().size(), 2U);
+  }
+}
+
+TEST(Schedule, WorkThatHasGoneEndsTheMeasurement) {
+  ThreadTeam team(1, {});
+  int left = 3;
+  const std::vector<Work> work = {work_of([] {}, 0),
+                                  {.parts = {{.slice_ns = [&](double) -> std::optional<double> {
+                                     return left-- > 0 ? std::optional(50.0) : std::nullopt;
+                                   }}}}};
+  const std::atomic<bool> stop{false};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, quick(), stop, [](double) {});
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.work[1].whole.values(&report::Slice::work_ns), std::vector<double>(3, 50.0));
 }
 
 TEST(Schedule, AnInterruptKeepsWhatWasMeasured) {

@@ -166,13 +166,15 @@ class Schedule {
       const double before = wall_ns();
       if (in_parts(next)) {
         slice_in_parts(next);
-      } else {
-        slice_of_calls(next);
+      } else if (!slice_of_calls(next)) {
+        result_.interrupted = true;
+        break;
       }
+      compare_neighbours(next);
       state.spent_ns += wall_ns() - before;
       progress(fraction_done());
     }
-    result_.interrupted = stop.load(std::memory_order_relaxed);
+    result_.interrupted = result_.interrupted || stop.load(std::memory_order_relaxed);
     result_.involuntary_switches_per_s =
         static_cast<double>(involuntary_switches() - switches_before) /
         ((wall_ns() - measuring_since) * 1e-9);
@@ -200,6 +202,7 @@ class Schedule {
     for (std::size_t i = 0; i < work_.size() && !stop.load(std::memory_order_relaxed); ++i) {
       State& state = states_[i];
       double call_ns = work_[i].first_call_ns;
+      if (work_[i].parts.front().slice_ns) call_ns = options_.slice_s * 1e9;
       if (call_ns == 0) call_ns = timed([&] { call_whole(i); });
       if (call_ns < options_.slice_s * 1e9) call_ns = timed([&] { call_whole(i); });
       state.plan = plan_slice(call_ns, options_);
@@ -239,6 +242,7 @@ class Schedule {
   // for seconds, and what stops early has seen one mood of it and calls it certain. Time for slices
   // that work must have is kept back; past the budget only those are still picked.
   [[nodiscard]] std::size_t pick() const {
+    if (options_.baseline && last_ != options_.baseline) return *options_.baseline;
     double kept_ns = 0;
     for (std::size_t i = 0; i < work_.size(); ++i) {
       const std::size_t had = std::min(samples(i), states_[i].must);
@@ -248,6 +252,7 @@ class Schedule {
     std::size_t best = work_.size();
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < work_.size(); ++i) {
+      if (i == options_.baseline && work_.size() > 1) continue;
       const bool wanted =
           options_.repeat ? samples(i) < *options_.repeat : !over || samples(i) < states_[i].must;
       const double spent_ns = states_[i].spent_ns + states_[i].slice_ns;
@@ -291,8 +296,23 @@ class Schedule {
   }
   std::size_t pass_of(std::size_t i) { return states_[i].windows++ % counting_->passes(); }
 
-  // Pieces and peaks in turn.
-  void slice_of_calls(std::size_t index) {
+  // Of what was measured last: a slice of the baseline ends what began with the one before it.
+  void compare_neighbours(std::size_t index) {
+    if (!options_.baseline) return;
+    const double work_ns = result_.work[index].whole.slices.back().work_ns;
+    if (index == *options_.baseline) {
+      if (last_ && *last_ != index) {
+        result_.work[*last_].whole.baseline_ratios.push_back(last_ns_ /
+                                                             ((baseline_ns_ + work_ns) / 2));
+      }
+      baseline_ns_ = work_ns;
+    }
+    last_ = index;
+    last_ns_ = work_ns;
+  }
+
+  // Pieces and peaks in turn. False: the work has gone.
+  bool slice_of_calls(std::size_t index) {
     Measurement& measured = result_.work[index].whole;
     const Part& part = work_[index].parts.front();
     const Plan& plan = states_[index].plan;
@@ -310,7 +330,11 @@ class Schedule {
     for (std::uint64_t piece = 0; piece < plan.pieces; ++piece) {
       Span span;
       const auto time_piece = [&] { span = span_of(index, measured, run_piece); };
-      if (in_pieces) {
+      if (part.slice_ns) {
+        const std::optional<double> ns = part.slice_ns(options_.slice_s);
+        if (!ns) return false;
+        span.wall_ns = span.work_ns = span.on_cpu_ns = *ns * calls;
+      } else if (in_pieces) {
         count(*counting_, pass_of(index), measured.tally, calls, time_piece);
       } else {
         time_piece();
@@ -348,6 +372,7 @@ class Schedule {
     slice.involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw - usage.ru_nivcsw);
     slice.page_faults = static_cast<std::uint64_t>(used.ru_minflt - usage.ru_minflt +
                                                    used.ru_majflt - usage.ru_majflt);
+    return true;
   }
 
   // Calls with and without a clock in between, interleaved, until the slice is over. The first call
@@ -403,7 +428,8 @@ class Schedule {
   }
 
   double measure_peak(double seconds) {
-    result_.peak_gflops.push_back(team_peak_gflops(team_, fastest_fma_kernel(), seconds));
+    const FmaKernel& kernel = options_.peak != nullptr ? *options_.peak : fastest_fma_kernel();
+    result_.peak_gflops.push_back(team_peak_gflops(team_, kernel, seconds));
     return result_.peak_gflops.back();
   }
 
@@ -420,7 +446,8 @@ class Schedule {
       return std::clamp((wall_ns() - begin_ns_) / (options_.budget_s * 1e9), 0.0, 1.0);
     std::size_t done = 0;
     for (std::size_t i = 0; i < work_.size(); ++i) done += samples(i);
-    return static_cast<double>(done) / static_cast<double>(*options_.repeat * work_.size());
+    return std::min(
+        1.0, static_cast<double>(done) / static_cast<double>(*options_.repeat * work_.size()));
   }
 
   std::span<const Work> work_;
@@ -433,6 +460,8 @@ class Schedule {
   ScheduleResult result_;
   bool counted_ = false;
   double last_peak_ = 0;
+  std::optional<std::size_t> last_;       // measured
+  double last_ns_ = 0, baseline_ns_ = 0;  // of a call in its slice; in the baseline's last
   double begin_ns_ = wall_ns();
 };
 

@@ -27,8 +27,11 @@ namespace hwprof {
 
 // Run and timed on its own.
 struct Part {
-  std::function<void()> run;  // one call
-  double flops = 0;           // of one call, by the model
+  std::function<void()> run = {};  // one call
+  double flops = 0;                // of one call, by the model
+  // Instead of `run`, what times itself, in another process: works for about so many seconds, and
+  // says the nanoseconds of a call. Absent: it has gone, which ends the measurement.
+  std::function<std::optional<double>(double seconds)> slice_ns = {};
 };
 
 // One part is called many times a slice. Several parts, the layers of a network, are run one after
@@ -54,6 +57,9 @@ struct ScheduleOptions {
   // the budget does not end the measurement.
   std::optional<std::uint64_t> loops = std::nullopt;
   std::optional<std::size_t> repeat = std::nullopt;
+  // Work that the others are compared with: one of its slices stands on either side of theirs.
+  std::optional<std::size_t> baseline = std::nullopt;
+  const FmaKernel* peak = nullptr;  // null: the fastest
 };
 
 // No order statistic brackets the median with 95 % below six samples: 2 (1/2)^5 > 0.05.
@@ -67,8 +73,10 @@ struct Measurement {
   report::LeftOut left_out;    // slices that are not among them
   bool disturbed = false;      // too few others were left: they are among them
   std::vector<double> pieces;  // nanoseconds of a call on the clock that counts
-  double min_ns = 0;           // of those
-  double wall_ns = 0;          // of all timed calls
+  // Rate of the baseline over its own, a slice each: of the two of the baseline around it.
+  std::vector<double> baseline_ratios;
+  double min_ns = 0;   // of those
+  double wall_ns = 0;  // of all timed calls
   std::uint64_t calls = 0;
   double on_cpu_ns = 0;     // of `wall_ns`; of several threads their mean
   bool waits_known = true;  // false: a kernel that does not tell, so nothing was left out
