@@ -32,8 +32,20 @@ void dgemv_(const char*, const int*, const int*, const double*, const double*, c
             const double*, const int*, const double*, double*, const int*);
 void strsm_(const char*, const char*, const char*, const char*, const int*, const int*,
             const float*, const float*, const int*, float*, const int*);
+void dsyrk_(const char*, const char*, const int*, const int*, const double*, const double*,
+            const int*, const double*, double*, const int*);
+void zher2k_(const char*, const char*, const int*, const int*, const double*, const double*,
+             const int*, const double*, const int*, const double*, double*, const int*);
+void ssymm_(const char*, const char*, const int*, const int*, const float*, const float*,
+            const int*, const float*, const int*, const float*, float*, const int*);
+void dtrsv_(const char*, const char*, const char*, const int*, const double*, const int*, double*,
+            const int*);
+void ssymv_(const char*, const int*, const float*, const float*, const int*, const float*,
+            const int*, const float*, float*, const int*);
 void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
                  float*, int);
+void cblas_dtrmm(int, int, int, int, int, int, int, double, const double*, int, double*, int);
+void cblas_ssyrk(int, int, int, int, int, float, const float*, int, float, float*, int);
 #endif
 }
 // NOLINTEND(readability-identifier-naming)
@@ -88,6 +100,45 @@ int fortran() {
   for (int i = 0; i < 4; ++i) {
     strsm_("L", "U", "N", "U", &two, &two, &alpha, a, &two, b, &two);
   }
+  return 0;
+}
+
+// One call of each shape that a routine can have: another place, another formula.
+int others() {
+  double x[64] = {}, y[64] = {};
+  for (int i = 0; i < 64; ++i) x[i] = 1;
+  const double one = 1, zero = 0, complex_one[2] = {1, 0};
+  const float single = 1, nothing = 0;
+  const int five = 5, six = 6, seven = 7, two = 2, three = 3, step = 1;
+  dsyrk_("L", "N", &five, &six, &one, x, &five, &zero, y, &five);
+  zher2k_("U", "C", &two, &three, complex_one, x, &three, x, &three, &zero, y, &two);
+  ssymm_("R", "U", &five, &six, &single, a, &six, b, &five, &nothing, c, &five);
+  ssymm_("L", "U", &five, &six, &single, a, &five, b, &five, &nothing, c, &five);
+  dtrsv_("U", "T", "U", &seven, x, &seven, y, &step);
+  ssymv_("U", &seven, &single, a, &seven, b, &step, &nothing, c, &step);
+  constexpr int kRowMajor = 101, kRight = 142, kUpper = 121, kTranspose = 112, kNonUnit = 131;
+  cblas_dtrmm(kRowMajor, kRight, kUpper, kTranspose, kNonUnit, 4, 3, 1.0, x, 3, y, 3);
+  cblas_ssyrk(kRowMajor, kUpper, kTranspose, 6, 5, 1.0F, a, 6, 0.0F, c, 6);
+  return 0;
+}
+
+// Calls that a BLAS refuses before it reads all that it is given; this one does nothing at all.
+int wrong(const char* path) {
+  void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  auto* function =
+      library != nullptr ? reinterpret_cast<Sgemm*>(::dlsym(library, "dgemm_")) : nullptr;
+  if (function == nullptr) return 3;
+  const auto* const wild = reinterpret_cast<const int*>(0x600000000000);
+  const int negative = -1;
+  const auto call = [&](const char* transpose, const int* m, const int* n) {
+    function(transpose, "N", m, n, wild, nullptr, a, nullptr, b, nullptr, nullptr, c, nullptr);
+  };
+  call("x", wild, wild);
+  call(nullptr, wild, wild);
+  call("N", nullptr, wild);
+  call("N", reinterpret_cast<const int*>(17), wild);
+  call("N", reinterpret_cast<const int*>(~0UL), wild);
+  call("N", &negative, wild);
   return 0;
 }
 
@@ -245,6 +296,8 @@ int main(int count, char** words) {
   const char* way = count > 1 ? words[1] : "";
   const auto is = [&](const char* name) { return std::strcmp(way, name) == 0; };
   if (is("fortran")) return fortran();
+  if (is("others")) return others();
+  if (is("wrong")) return wrong(count > 2 ? words[2] : "");
   if (is("cblas")) return cblas();
   if (is("dlopen")) return opened_later();
   if (is("fork")) return forks(words[0]);

@@ -148,8 +148,36 @@ TEST_P(Called, CountsEveryCallWithItsShape) {
   const auto strsm = of_symbol(called, "strsm_");
   ASSERT_EQ(strsm.size(), 1U);
   EXPECT_EQ(strsm[0].count, 4U);
-  EXPECT_FALSE(strsm[0].flops);
-  EXPECT_TRUE(strsm[0].shapes.empty());
+  EXPECT_EQ(strsm[0].flops, 4.0 * 2 * 2 * 2);
+}
+
+TEST_P(Called, KnowsTheShapeOfEveryKindOfRoutine) {
+  const auto [called, status] = watch({CALLER, "others"});
+  EXPECT_EQ(status, 0);
+  const struct {
+    const char* symbol;
+    double flops;
+    std::string form;
+    std::uint64_t m, n, k;
+  } kExpected[] = {
+      {"dsyrk_", 6 * 5 * 6, "", 5, 5, 6},
+      {"zher2k_", 6 * 3 * 2 * 2 + 2 * (3 * 2 * 2 + 2), "A^T", 2, 2, 3},
+      {"ssymm_", 2 * 5 * 6 * 6 + 2 * 5 * 5 * 6, "right", 5, 6, 6},
+      {"dtrsv_", 7 * 7, "A^T", 7, 1, 7},
+      {"ssymv_", 2 * 7 * 7, "", 7, 1, 7},
+      {"cblas_dtrmm", 4 * 3 * 3, "right, A^T, row-major", 4, 3, 3},
+      {"cblas_ssyrk", 5 * 6 * 7, "A^T, row-major", 6, 6, 5},
+  };
+  for (const auto& expected : kExpected) {
+    const auto sites = of_symbol(called, expected.symbol);
+    ASSERT_EQ(sites.size(), 1U) << expected.symbol;
+    EXPECT_EQ(sites[0].flops, expected.flops) << expected.symbol;
+    const report::CallShape& shape = sites[0].shapes.at(0);
+    EXPECT_EQ(report::form_of(shape), expected.form) << expected.symbol;
+    EXPECT_EQ(shape.m, expected.m) << expected.symbol;
+    EXPECT_EQ(shape.n, expected.n) << expected.symbol;
+    EXPECT_EQ(shape.k, expected.k) << expected.symbol;
+  }
 }
 
 TEST_P(Called, KnowsTheTimeInsideOrSaysWhyNot) {
@@ -308,6 +336,16 @@ TEST(CalledAudit, WorksForAnOrdinaryUser) {
   ::waitpid(user, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "nobody may not run " CALLER;
   EXPECT_EQ(status, 0);
+}
+
+TEST(CalledAudit, FollowsNoPointerThatABlasWouldNot) {
+  const auto [called, status] = blas::watch(Way::kAudit, {CALLER, "wrong", FAKE_BLAS});
+  EXPECT_EQ(status, 0);
+  const auto dgemm = of_symbol(called, "dgemm_");
+  ASSERT_EQ(dgemm.size(), 1U);
+  EXPECT_EQ(dgemm[0].count, 6U);
+  EXPECT_EQ(dgemm[0].calls_of_other_shapes, 5U);
+  EXPECT_FALSE(dgemm[0].flops);
 }
 
 TEST(CalledAudit, SaysThatAStaticProgramIsNotSeen) {

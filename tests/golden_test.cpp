@@ -420,7 +420,7 @@ report::Run made_run() {
   site.count = 10;
   site.time_ns = 5e8;
   site.flops = 1e10;
-  site.shapes = {{768, 768, 768, 9}};
+  site.shapes = {{.m = 768, .n = 768, .k = 768, .count = 9}};
   site.calls_of_other_shapes = 1;
   CallSite other;
   other.symbol = "dgemm_";

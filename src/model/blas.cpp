@@ -1,5 +1,21 @@
 #include "src/model/blas.h"
 
+namespace hwprof::report {
+
+std::string form_of(const CallShape& shape) {
+  std::string text;
+  const auto add = [&](bool is, const char* word) {
+    if (is) text += (text.empty() ? "" : ", ") + std::string(word);
+  };
+  add(shape.right, "right");
+  add(shape.transposed_a, "A^T");
+  add(shape.transposed_b, "B^T");
+  add(shape.row_major, "row-major");
+  return text;
+}
+
+}  // namespace hwprof::report
+
 namespace hwprof::model {
 namespace {
 
@@ -143,9 +159,11 @@ const Record& record<CallShape>() {
       field<&CallShape::m>("m", "", ""),
       field<&CallShape::n>("n", "", ""),
       field<&CallShape::k>("k", "", ""),
+      computed<report::form_of>("form", "", "`right`, `A^T`, `B^T`, `row-major`").null_if_empty(),
       field<&CallShape::count>("count", "", "calls"),
   };
-  static constexpr Record kRecord{"CallShape", "", kFields};
+  static constexpr Record kRecord{
+      "CallShape", "The result is m x n, each of its elements the sum of k products.", kFields};
   return kRecord;
 }
 
@@ -157,7 +175,7 @@ const Record& record<CallSite>() {
       field<&CallSite::caller>("caller", "", "file that called").null_if_empty(),
       field<&CallSite::count>("count", "", "calls"),
       field<&CallSite::time_ns>("time_ns", "ns", "inside them, all threads added up"),
-      field<&CallSite::flops>("flops", "FLOP", "2 m n k over all calls"),
+      field<&CallSite::flops>("flops", "FLOP", "over all calls, by their shapes"),
       field<&CallSite::shapes>("shapes", "", "most FLOP first"),
       field<&CallSite::calls_of_other_shapes>("calls_of_other_shapes", "", "that found no room"),
   };

@@ -173,10 +173,16 @@ struct ChosenCore : Blas {
   std::string reason;  // why there is no core
 };
 
+// The result is m x n, each of its elements the sum of k products.
 struct CallShape {
   std::uint64_t m = 0, n = 0, k = 0;
+  bool row_major = false;     // else columns are contiguous
+  bool right = false;         // where the symmetric or triangular matrix stands
+  bool transposed_a = false;  // or its conjugate
+  bool transposed_b = false;
   std::uint64_t count = 0;
 };
+std::string form_of(const CallShape& shape);  // "A^T, row-major"; "" where nothing is to be said
 
 // E3: calls of one symbol from one library into another.
 struct CallSite {
@@ -185,7 +191,7 @@ struct CallSite {
   std::string caller;   // file that called; "" unknown
   std::uint64_t count = 0;
   std::optional<double> time_ns;            // inside the calls, all threads added up
-  std::optional<double> flops;              // 2 m n k over all calls, by their shapes
+  std::optional<double> flops;              // over all calls, by their shapes
   std::vector<CallShape> shapes;            // most FLOP first
   std::uint64_t calls_of_other_shapes = 0;  // those that found no room in `shapes`
 };

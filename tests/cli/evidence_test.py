@@ -46,6 +46,29 @@ class Levels(EvidenceTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_calls(report, "audit")
 
+    def check_shapes(self, report):
+        called = report["blas"]["evidence"]["called"]
+        found = {site["symbol"]: (site["flops"], shapes(site)) for site in called["calls"]}
+        self.assertEqual(found, {
+            "dsyrk_": (5 * 6 * 6, {(5, 5, 6): 1}),
+            "zher2k_": (6 * 12 + 2 * 14, {(2, 2, 3): 1}),
+            "ssymm_": (360 + 300, {(5, 6, 6): 1, (5, 6, 5): 1}),
+            "dtrsv_": (49, {(7, 1, 7): 1}),
+            "ssymv_": (98, {(7, 1, 7): 1}),
+            "cblas_dtrmm": (36, {(4, 3, 3): 1}),
+            "cblas_ssyrk": (210, {(6, 6, 5): 1})})
+        form = {site["symbol"]: site["shapes"][0]["form"] for site in called["calls"]}
+        self.assertEqual(form["cblas_dtrmm"], "right, A^T, row-major")
+        self.assertIsNone(form["dsyrk_"])
+
+    @unittest.skipUnless(has_uprobes(), "needs root and uprobes")
+    def test_each_routine_has_its_own_shape_and_flop_by_uprobes(self):
+        self.check_shapes(self.observe(CALLER, "others")[1])
+
+    def test_each_routine_has_its_own_shape_and_flop_by_audit(self):
+        more = self.as_nobody() if AS_ROOT else {}
+        self.check_shapes(self.observe(CALLER, "others", **more)[1])
+
     def test_no_calls_watches_none_and_says_so(self):
         _, report = self.observe(CALLER, "fortran", options=["--no-ladder", "--no-calls"])
         called = report["blas"]["evidence"]["called"]

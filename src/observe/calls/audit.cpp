@@ -43,7 +43,7 @@ std::string canonical(const std::string& path) {
 
 struct Bound {
   std::string symbol, caller, library;
-  Routine routine;
+  bool blas = true;
   ShapeCounts shapes;
   std::uint64_t count = 0;
 };
@@ -53,18 +53,22 @@ std::optional<Bound> read_site(const audit::Table& table, const audit::Site& sit
   Bound bound;
   const std::uint32_t caller = load(site.caller), library = load(site.library);
   bound.symbol = text_at(site.symbol, audit::kSymbolBytes);
+  Routine routine;
   if (caller >= audit::kFiles || library >= audit::kFiles ||
-      !find_routine(bound.symbol.c_str(), bound.routine)) {
+      !find_routine(bound.symbol.c_str(), routine)) {
     return std::nullopt;
   }
+  bound.blas = routine.blas;
+  bound.shapes = ShapeCounts(routine);
   for (const audit::Shard& shard : site.shards) {
     const std::uint64_t others = load(shard.others);
     bound.shapes.add_others(others);
     bound.count += others;
-    for (const audit::Shape& shape : shard.shapes) {
-      if (load(shape.state) != audit::kReady) continue;
-      const std::uint64_t count = load(shape.count);
-      if (count > 0) bound.shapes.add(load(shape.m), load(shape.n), load(shape.k), count);
+    for (const audit::CountedShape& slot : shard.shapes) {
+      if (load(slot.state) != audit::kReady) continue;
+      const std::uint64_t count = load(slot.count);
+      const Shape shape = slot.shape;  // does not change any more
+      if (count > 0) bound.shapes.add(shape, count);
       bound.count += count;
     }
   }
@@ -171,21 +175,21 @@ std::vector<report::CallSite> Audit::sites() const {
   for (const auto& [key, bound] : merged) {
     called.insert(bound.library);
     if (!serves.contains(bound.caller)) serves[bound.caller] = serves_blas(bound.caller);
-    if (!bound.routine.blas || !serves[bound.caller]) continue;
+    if (!bound.blas || !serves[bound.caller]) continue;
     const Bound*& backend = backends[bound.caller];
     if (backend == nullptr || backend->count < bound.count) backend = &bound;
   }
 
   std::vector<report::CallSite> sites;
   for (const auto& [key, bound] : merged) {
-    if (bound.routine.blas && serves[bound.caller] && called.contains(bound.caller)) continue;
+    if (bound.blas && serves[bound.caller] && called.contains(bound.caller)) continue;
     report::CallSite site;
     site.symbol = bound.symbol;
     site.caller = bound.caller;
     const auto backend = backends.find(bound.library);
     site.library =
-        bound.routine.blas && backend != backends.end() ? backend->second->library : bound.library;
-    bound.shapes.write(bound.routine, site);
+        bound.blas && backend != backends.end() ? backend->second->library : bound.library;
+    bound.shapes.write(site);
     sites.push_back(std::move(site));
   }
   most_flop_first(sites);

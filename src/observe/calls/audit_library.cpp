@@ -21,6 +21,7 @@
 
 #include "src/observe/calls/audit_table.h"
 #include "src/observe/calls/blas_routine.h"
+#include "src/observe/calls/call_shape.h"
 
 using namespace hwprof::observe;
 using namespace hwprof::observe::audit;
@@ -117,6 +118,12 @@ long system_call(long number, long a, long b = 0, long c = 0, long d = 0, long e
   return result;
 }
 
+// Places of the integer arguments behind the saved registers: six of them, three more registers and
+// the return address, then what the caller has put on the stack.
+constexpr u32 place_of(signed char position) {
+  return static_cast<u32>(position < 6 ? position : position + 4);
+}
+
 u64 thread_pointer() {
   u64 pointer;
   asm("movq %%fs:0, %0" : "=r"(pointer));
@@ -186,6 +193,9 @@ long system_call(long number, long a, long b = 0, long c = 0, long d = 0, long e
                : "memory");
   return x0;
 }
+
+// All that matter are in registers.
+constexpr u32 place_of(signed char position) { return static_cast<u32>(position); }
 
 u64 thread_pointer() {
   u64 pointer;
@@ -271,41 +281,46 @@ Site* find_site(Table& in, const char* symbol, const char* caller_path, const ch
 
 // Only a pointer that may be one is followed: a function that happens to have a BLAS routine's name
 // and other arguments must not crash in our hands.
-bool read_dimension(const Routine& routine, signed char position, const u64* arguments,
-                    u64& value) {
-  value = 1;
-  if (position < 0) return true;
-  const u64 argument = arguments[position];
-  long number = routine.wide ? static_cast<long>(argument) : static_cast<int>(argument);
-  if (routine.by_reference) {
-    if (argument < 65536 || (argument >> 47) != 0 || argument % (routine.wide ? 8 : 4) != 0) {
-      return false;
-    }
-    number = routine.wide ? *reinterpret_cast<const long*>(argument)
-                          : *reinterpret_cast<const int*>(argument);
-  }
-  // A call with a negative dimension multiplies nothing.
-  value = number > 0 ? static_cast<u64>(number) : 0;
-  return true;
+bool may_be_pointer(u64 address, u64 alignment) {
+  return address >= 65536 && (address >> 47) == 0 && address % alignment == 0;
 }
 
-void count_shape(Shard& shard, u64 m, u64 n, u64 k) {
+bool shape_of(const Routine& routine, const u64* arguments, Shape& shape) {
+  const auto letter = [&](signed char position, unsigned char& value) {
+    const u64 argument = arguments[place_of(position)];
+    if (routine.by_reference && !may_be_pointer(argument, 1)) return false;
+    value = routine.by_reference ? *reinterpret_cast<const unsigned char*>(argument)
+                                 : static_cast<unsigned char>(argument);
+    return true;
+  };
+  const auto dimension = [&](signed char position, long& value) {
+    const u64 argument = arguments[place_of(position)];
+    value = routine.wide ? static_cast<long>(argument) : static_cast<int>(argument);
+    if (!routine.by_reference) return true;
+    if (!may_be_pointer(argument, routine.wide ? 8 : 4)) return false;
+    value = routine.wide ? *reinterpret_cast<const long*>(argument)
+                         : *reinterpret_cast<const int*>(argument);
+    return true;
+  };
+  return read_shape(routine, letter, dimension, shape);
+}
+
+void count_shape(Shard& shard, const Shape& shape) {
   constexpr u32 kTries = 8;
-  u64 hash = (m * 0x9e3779b97f4a7c15) ^ (n * 0xc2b2ae3d27d4eb4f) ^ (k * 0x165667b19e3779f9);
-  hash ^= hash >> 32;
+  u64 hash = (shape.m * 0x9e3779b97f4a7c15) ^ (shape.n * 0xc2b2ae3d27d4eb4f) ^
+             (shape.k * 0x165667b19e3779f9);
+  hash ^= (hash >> 32) ^ shape.form;
   for (u32 i = 0; i < kTries; ++i) {
-    Shape& shape = shard.shapes[(hash + i) % kShapes];
-    u32 state = load(shape.state);
-    if (state == kFree && claim(shape.state)) {
-      shape.m = m;
-      shape.n = n;
-      shape.k = k;
-      publish(shape.state);
+    CountedShape& slot = shard.shapes[(hash + i) % kShapes];
+    u32 state = load(slot.state);
+    if (state == kFree && claim(slot.state)) {
+      slot.shape = shape;
+      publish(slot.state);
       state = kReady;
     }
     // Another thread may be about to write the same shape: it then has two slots, which are added
     // up when the table is read.
-    if (state == kReady && shape.m == m && shape.n == n && shape.k == k) return add(shape.count);
+    if (state == kReady && slot.shape == shape) return add(slot.count);
   }
   add(shard.others);
 }
@@ -378,12 +393,9 @@ void find_own_path() {
 const void* hwprof_count_call(u64 number, const u64* arguments) {
   const Stub& stub = stubs[number];
   Shard& shard = stub.site->shards[(thread_pointer() >> 12) % kShards];
-  const Routine& routine = stub.routine;
-  u64 m, n, k;
-  if (routine.flops > 0 && read_dimension(routine, routine.m, arguments, m) &&
-      read_dimension(routine, routine.n, arguments, n) &&
-      read_dimension(routine, routine.k, arguments, k)) {
-    count_shape(shard, m, n, k);
+  Shape shape;
+  if (shape_of(stub.routine, arguments, shape)) {
+    count_shape(shard, shape);
   } else {
     add(shard.others);
   }

@@ -6,7 +6,7 @@
 // program: who reads it checks every index and the end of every text.
 #pragma once
 
-#include "src/observe/calls/blas_routine.h"
+#include "src/observe/calls/call_shape.h"
 
 namespace hwprof::observe::audit {
 
@@ -17,7 +17,7 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x314c4c4143505748;  // "HWPCALL1"
+inline constexpr u64 kMagic = 0x324c4c4143505748;  // "HWPCALL2"
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
 inline constexpr u32 kSites = 512, kShards = 4, kShapes = 64;
@@ -33,15 +33,16 @@ struct File {
   char path[kPathBytes];
 };
 
-struct Shape {
+struct CountedShape {
   u32 state;
-  u64 m, n, k, count;
+  Shape shape;
+  u64 count;
 };
 
 // Threads that call at the same time are spread over shards: they do not share cache lines.
 struct alignas(64) Shard {
   u64 others;  // calls whose shape has found no room, or has none to be read
-  Shape shapes[kShapes];
+  CountedShape shapes[kShapes];
 };
 
 struct Site {

@@ -11,60 +11,95 @@
 
 namespace hwprof::observe {
 
+// How many operations a shape m x n x k stands for: flop_count.h.
+enum class Work : unsigned char {
+  kUnknown,     // the shape is not read
+  kProduct,     // an m x k matrix times a k x n one
+  kTriangle,    // the same with a triangular k x k matrix, or solved for it
+  kHalf,        // of the n x n result of a product, one triangle
+  kHalfOfBoth,  // the same of two products, A B' + B A'
+};
+
 struct Routine {
   bool blas = true;           // false: a product of oneDNN, which is not BLAS
   bool timed = false;         // matrix products: long enough that the time inside means something
-  bool by_reference = false;  // dimensions are passed by pointer, as Fortran does
-  bool wide = false;          // they are 64-bit by the name of the routine
-  // Which integer arguments, counted from 0, hold the dimensions of the product m x k times k x n;
-  // -1: that dimension is 1. All count among the six that x86-64 passes in registers.
+  bool by_reference = false;  // dimensions and letters are passed by pointer, as Fortran does
+  bool wide = false;          // dimensions are 64-bit by the name of the routine
+  bool complex = false;
+  bool layout = false;  // the first argument says whether rows or columns are contiguous
+  Work work = Work::kUnknown;
+  // Which integer arguments, counted from 0, hold the dimensions and what the call says of its
+  // matrices; kOne: that dimension is 1, that is not said.
   signed char m = -1, n = -1, k = -1;
-  unsigned char flops = 0;  // for each of m n k; 0: the shape is not read
+  signed char side = -1, transpose_a = -1, transpose_b = -1;
 };
+inline constexpr signed char kOne = -1;
+// k is m where the square matrix stands left, else n.
+inline constexpr signed char kBySide = -2;
 
 namespace routine_names {
 
-// An operation, for which types it is there, and the positions of m, n, k in Fortran. The C
-// interface has the memory layout in front, but not where there is no matrix.
+// An operation, for which types it is there, and the positions in Fortran. The C interface has the
+// memory layout in front, but not where there is no matrix.
 struct Operation {
   const char* name;
   const char* types;
   bool timed;
-  bool has_shape;
-  signed char m, n, k;
   bool layout_in_c;
+  Work work = Work::kUnknown;
+  signed char m = kOne, n = kOne, k = kOne;
+  signed char side = -1, transpose_a = -1, transpose_b = -1;
 };
 
+// The dimensions of what comes in batches do not tell how many there are; those of bands are four.
 inline constexpr Operation kOperations[] = {
-    {"gemm", "sdcz", true, true, 2, 3, 4, true},
-    {"gemm3m", "cz", true, true, 2, 3, 4, true},
-    {"gemmt", "sdcz", true, false, -1, -1, -1, true},
-    {"gemm_batch", "sdcz", true, false, -1, -1, -1, true},
-    {"gemm_batch_strided", "sdcz", true, false, -1, -1, -1, true},
-    {"gemv", "sdcz", false, true, 1, -1, 2, true},
-    {"ger", "sd", false, true, 0, 1, -1, true},
-    {"geru", "cz", false, true, 0, 1, -1, true},
-    {"gerc", "cz", false, true, 0, 1, -1, true},
-    {"dot", "sd", false, true, -1, -1, 0, false},
+    {"gemm", "sdcz", true, true, Work::kProduct, 2, 3, 4, -1, 0, 1},
+    {"gemm3m", "cz", true, true, Work::kProduct, 2, 3, 4, -1, 0, 1},
+    {"gemmt", "sdcz", true, true, Work::kHalf, 3, 3, 4, -1, 1, 2},
+    {"gemmtr", "sdcz", true, true, Work::kHalf, 3, 3, 4, -1, 1, 2},
+    {"gemm_batch", "sdcz", true, true},
+    {"gemm_batch_strided", "sdcz", true, true},
+    {"syrk", "sdcz", true, true, Work::kHalf, 2, 2, 3, -1, 1},
+    {"herk", "cz", true, true, Work::kHalf, 2, 2, 3, -1, 1},
+    {"syr2k", "sdcz", true, true, Work::kHalfOfBoth, 2, 2, 3, -1, 1},
+    {"her2k", "cz", true, true, Work::kHalfOfBoth, 2, 2, 3, -1, 1},
+    {"symm", "sdcz", true, true, Work::kProduct, 2, 3, kBySide, 0},
+    {"hemm", "cz", true, true, Work::kProduct, 2, 3, kBySide, 0},
+    {"trmm", "sdcz", true, true, Work::kTriangle, 4, 5, kBySide, 0, 2},
+    {"trsm", "sdcz", true, true, Work::kTriangle, 4, 5, kBySide, 0, 2},
+    {"gemv", "sdcz", false, true, Work::kProduct, 1, kOne, 2, -1, 0},
+    {"ger", "sd", false, true, Work::kProduct, 0, 1, kOne},
+    {"geru", "cz", false, true, Work::kProduct, 0, 1, kOne},
+    {"gerc", "cz", false, true, Work::kProduct, 0, 1, kOne},
+    {"symv", "sdcz", false, true, Work::kProduct, 1, kOne, 1},
+    {"hemv", "cz", false, true, Work::kProduct, 1, kOne, 1},
+    {"spmv", "sdcz", false, true, Work::kProduct, 1, kOne, 1},
+    {"hpmv", "cz", false, true, Work::kProduct, 1, kOne, 1},
+    {"trmv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
+    {"trsv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
+    {"tpmv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
+    {"tpsv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
+    {"syr", "sdcz", false, true, Work::kHalf, 1, 1, kOne},
+    {"her", "cz", false, true, Work::kHalf, 1, 1, kOne},
+    {"spr", "sdcz", false, true, Work::kHalf, 1, 1, kOne},
+    {"hpr", "cz", false, true, Work::kHalf, 1, 1, kOne},
+    {"syr2", "sd", false, true, Work::kHalfOfBoth, 1, 1, kOne},
+    {"her2", "cz", false, true, Work::kHalfOfBoth, 1, 1, kOne},
+    {"spr2", "sd", false, true, Work::kHalfOfBoth, 1, 1, kOne},
+    {"hpr2", "cz", false, true, Work::kHalfOfBoth, 1, 1, kOne},
+    {"gbmv", "sdcz", false, true},
+    {"sbmv", "sd", false, true},
+    {"hbmv", "cz", false, true},
+    {"tbmv", "sdcz", false, true},
+    {"tbsv", "sdcz", false, true},
+    {"dot", "sd", false, false, Work::kProduct, kOne, kOne, 0},
     // Compilers disagree on how Fortran returns a complex number: with or without a hidden argument
     // in front.
-    {"dotu", "cz", false, false, -1, -1, -1, false},
-    {"dotc", "cz", false, false, -1, -1, -1, false},
-    {"dotu_sub", "cz", false, true, -1, -1, 0, false},
-    {"dotc_sub", "cz", false, true, -1, -1, 0, false},
-    {"axpy", "sdcz", false, true, -1, -1, 0, false},
-    {"syrk", "sdcz", false, false, -1, -1, -1, true},
-    {"herk", "cz", false, false, -1, -1, -1, true},
-    {"syr2k", "sdcz", false, false, -1, -1, -1, true},
-    {"her2k", "cz", false, false, -1, -1, -1, true},
-    {"symm", "sdcz", false, false, -1, -1, -1, true},
-    {"hemm", "cz", false, false, -1, -1, -1, true},
-    {"symv", "sd", false, false, -1, -1, -1, true},
-    {"hemv", "cz", false, false, -1, -1, -1, true},
-    {"trmm", "sdcz", false, false, -1, -1, -1, true},
-    {"trsm", "sdcz", false, false, -1, -1, -1, true},
-    {"trmv", "sdcz", false, false, -1, -1, -1, true},
-    {"trsv", "sdcz", false, false, -1, -1, -1, true},
+    {"dotu", "cz", false, false},
+    {"dotc", "cz", false, false},
+    {"dotu_sub", "cz", false, false, Work::kProduct, kOne, kOne, 0},
+    {"dotc_sub", "cz", false, false, Work::kProduct, kOne, kOne, 0},
+    {"axpy", "sdcz", false, false, Work::kProduct, kOne, kOne, 0},
 };
 
 // Products on narrow types (bfloat16, half), whose names do not begin with one of the four letters.
@@ -77,9 +112,11 @@ struct OtherLibrary {
 inline constexpr OtherLibrary kOtherLibraries[] = {
     {"dnnl_primitive_execute", {.blas = false}},
     {"mkldnn_primitive_execute", {.blas = false}},
-    {"dnnl_sgemm", {.blas = false, .wide = true, .m = 2, .n = 3, .k = 4, .flops = 2}},
-    {"dnnl_gemm_u8s8s32", {.blas = false, .wide = true, .m = 3, .n = 4, .k = 5, .flops = 2}},
-    {"dnnl_gemm_s8s8s32", {.blas = false, .wide = true, .m = 3, .n = 4, .k = 5, .flops = 2}},
+    {"dnnl_sgemm", {.blas = false, .wide = true, .work = Work::kProduct, .m = 2, .n = 3, .k = 4}},
+    {"dnnl_gemm_u8s8s32",
+     {.blas = false, .wide = true, .work = Work::kProduct, .m = 3, .n = 4, .k = 5}},
+    {"dnnl_gemm_s8s8s32",
+     {.blas = false, .wide = true, .work = Work::kProduct, .m = 3, .n = 4, .k = 5}},
 };
 
 constexpr bool equal(const char* a, const char* b) {
@@ -100,18 +137,21 @@ constexpr bool is_suffix(const char* text, bool c_interface, bool& wide) {
   return wide || equal(text, c_interface ? "" : "_");
 }
 
-constexpr void set_shape(const Operation& operation, bool c_interface, bool complex,
-                         Routine& routine) {
+constexpr void set_operation(const Operation& operation, bool c_interface, bool complex,
+                             Routine& routine) {
   routine.timed = operation.timed;
-  if (!operation.has_shape) return;
-  const signed char shift = c_interface && operation.layout_in_c ? 1 : 0;
+  routine.complex = complex;
+  routine.layout = c_interface && operation.layout_in_c;
+  routine.work = operation.work;
   const auto moved = [&](signed char position) {
-    return static_cast<signed char>(position < 0 ? position : position + shift);
+    return static_cast<signed char>(position < 0 || !routine.layout ? position : position + 1);
   };
   routine.m = moved(operation.m);
   routine.n = moved(operation.n);
   routine.k = moved(operation.k);
-  routine.flops = complex ? 8 : 2;
+  routine.side = moved(operation.side);
+  routine.transpose_a = moved(operation.transpose_a);
+  routine.transpose_b = moved(operation.transpose_b);
 }
 
 }  // namespace routine_names
@@ -135,7 +175,7 @@ constexpr bool find_routine(const char* name, Routine& routine) {
   for (const char* product : kNarrowProducts) {
     const char* suffix = after(rest, product);
     if (suffix != nullptr && is_suffix(suffix, c_interface, routine.wide)) {
-      return set_shape(kOperations[0], c_interface, false, routine), true;
+      return set_operation(kOperations[0], c_interface, false, routine), true;
     }
   }
   for (const Operation& operation : kOperations) {
@@ -143,7 +183,7 @@ constexpr bool find_routine(const char* name, Routine& routine) {
     if (suffix == nullptr || !is_suffix(suffix, c_interface, routine.wide)) continue;
     for (const char* type = operation.types; *type != '\0'; ++type) {
       if (*type != *rest) continue;
-      return set_shape(operation, c_interface, *type == 'c' || *type == 'z', routine), true;
+      return set_operation(operation, c_interface, *type == 'c' || *type == 'z', routine), true;
     }
   }
   return false;

@@ -3,11 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/observe/calls/flop_count.h"
+
 namespace hwprof::observe {
 namespace {
 
 constexpr std::size_t kMostPlaces = 65536;
 constexpr std::size_t kMostIntervals = 4096;
+
+std::optional<Shape> shape_of_hit(const Routine& routine, const ProbeHit& hit) {
+  Shape shape;
+  return shape_of(routine, hit, shape) ? std::optional(shape) : std::nullopt;
+}
+
+void count_in(ShapeCounts& counts, const std::optional<Shape>& shape) {
+  if (shape) {
+    counts.add(*shape);
+  } else {
+    counts.add_others();
+  }
+}
 
 }  // namespace
 
@@ -19,10 +34,7 @@ std::uint64_t Scale::operator()(std::uint64_t samples) {
   return end - std::exchange(given_, end);
 }
 
-void ShapeCounts::add(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t count) {
-  products_ += static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
-               static_cast<double>(count);
-  const std::tuple shape{m, n, k};
+void ShapeCounts::keep(const Shape& shape, std::uint64_t count) {
   if (auto known = counts_.find(shape); known != counts_.end()) {
     known->second += count;
   } else if (counts_.size() < kMostShapes) {
@@ -32,50 +44,51 @@ void ShapeCounts::add(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::ui
   }
 }
 
+void ShapeCounts::add(const Shape& shape, std::uint64_t count) {
+  flops_ += flop_count(routine_, shape) * static_cast<double>(count);
+  keep(shape, count);
+}
+
 void ShapeCounts::add_others(std::uint64_t count) {
   others_ += count;
   if (count > 0) all_known_ = false;
 }
 
 void ShapeCounts::merge(const ShapeCounts& other) {
-  // The products of shapes that found no room in `other` are in its sum, and nowhere else.
-  const double products = products_ + other.products_;
-  for (const auto& [shape, count] : other.counts_) {
-    add(std::get<0>(shape), std::get<1>(shape), std::get<2>(shape), count);
-  }
+  for (const auto& [shape, count] : other.counts_) keep(shape, count);
   others_ += other.others_;
-  products_ = products;
+  flops_ += other.flops_;
   all_known_ = all_known_ && other.all_known_;
 }
 
 void ShapeCounts::merge(const ShapeCounts& sample, Scale& scale) {
-  const double products = products_ + sample.products_ * scale.ratio();
-  for (const auto& [shape, count] : sample.counts_) {
-    add(std::get<0>(shape), std::get<1>(shape), std::get<2>(shape), scale(count));
-  }
+  for (const auto& [shape, count] : sample.counts_) keep(shape, scale(count));
   others_ += scale(sample.others_);
-  products_ = products;
+  flops_ += sample.flops_ * scale.ratio();
   all_known_ = all_known_ && sample.all_known_;
 }
 
-void ShapeCounts::write(const Routine& routine, report::CallSite& site) const {
+void ShapeCounts::write(report::CallSite& site) const {
   site.count = others_;
   site.calls_of_other_shapes = others_;
+  std::vector<std::pair<double, report::CallShape>> shapes;
   for (const auto& [shape, count] : counts_) {
     site.count += count;
-    const auto [m, n, k] = shape;
-    if (routine.flops > 0) site.shapes.push_back({m, n, k, count});
+    const auto is = [form = shape.form](ShapeForm bit) { return (form & bit) != 0; };
+    shapes.push_back({flop_count(routine_, shape) * static_cast<double>(count),
+                      {.m = shape.m,
+                       .n = shape.n,
+                       .k = shape.k,
+                       .row_major = is(kRowMajor),
+                       .right = is(kRightSide),
+                       .transposed_a = is(kTransposedA),
+                       .transposed_b = is(kTransposedB),
+                       .count = count}});
   }
-  if (routine.flops == 0) return;
-  std::stable_sort(site.shapes.begin(), site.shapes.end(),
-                   [](const report::CallShape& a, const report::CallShape& b) {
-                     const auto work = [](const report::CallShape& shape) {
-                       return static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                              static_cast<double>(shape.k) * static_cast<double>(shape.count);
-                     };
-                     return work(a) > work(b);
-                   });
-  if (all_known_) site.flops = routine.flops * products_;
+  std::stable_sort(shapes.begin(), shapes.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (auto& [flops, shape] : shapes) site.shapes.push_back(shape);
+  if (all_known_ && routine_.work != Work::kUnknown) site.flops = flops_;
 }
 
 void UnionOfTimes::add(std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -174,10 +187,8 @@ void CallTally::enter(const ProbeHit& hit) {
                      hit.id,
                      caller != nullptr ? caller->path : std::string(),
                      hit.return_address,
-                     hit.m,
-                     hit.n,
-                     hit.k,
-                     hit.time_ns};
+                     hit.time_ns,
+                     shape_of_hit(routine, hit)};
 }
 
 void CallTally::leave(const ProbeHit& hit) {
@@ -195,12 +206,18 @@ void CallTally::leave(const ProbeHit& hit) {
   }
 }
 
+CallTally::Site& CallTally::site_of(std::uint32_t id, std::uint32_t innermost,
+                                    const std::string& caller) {
+  return sites_.try_emplace({id, routines_[innermost].path, caller}, routines_[id].entry.routine)
+      .first->second;
+}
+
 void CallTally::book(Thread& thread) {
   if (!thread.call) return;
   const Call& call = *thread.call;
   remember(call.return_address, call.id, {false, call.innermost});
-  Site& site = sites_[{call.id, routines_[call.innermost].path, call.caller}];
-  site.shapes.add(call.m, call.n, call.k);
+  Site& site = site_of(call.id, call.innermost, call.caller);
+  count_in(site.shapes, call.shape);
   ++site.count;
   if (call.time_ns >= 0) {
     ++site.timed;
@@ -231,9 +248,8 @@ void CallTally::add_sample(const ProbeHit& hit) {
     ++nested_samples_;
     return;
   }
-  Site& site = sites_[{hit.id, routines_[habit.innermost].path,
-                       caller != nullptr ? caller->path : std::string()}];
-  site.sampled.add(hit.m, hit.n, hit.k);
+  Site& site = site_of(hit.id, habit.innermost, caller != nullptr ? caller->path : std::string());
+  count_in(site.sampled, shape_of_hit(routines_[hit.id].entry.routine, hit));
   ++site.samples;
 }
 
@@ -247,7 +263,7 @@ bool CallTally::scale_samples(std::uint64_t calls) {
     Scale shapes = scale;
     site.shapes.merge(site.sampled, shapes);
     site.count += scale(site.samples);
-    site.sampled = {};
+    site.sampled = ShapeCounts(routines_[std::get<0>(key)].entry.routine);
     site.samples = 0;
   }
   return true;
@@ -278,7 +294,7 @@ std::vector<report::CallSite> CallTally::sites() {
     out.symbol = entry.symbol;
     out.library = library;
     out.caller = caller;
-    site.shapes.write(entry.routine, out);
+    site.shapes.write(out);
     if (site.timed == site.count) out.time_ns = site.time_ns;
     result.push_back(std::move(out));
   }

@@ -57,18 +57,28 @@ class Scale {
 // Shapes of one site, added up; those that find no room are counted.
 class ShapeCounts {
  public:
-  void add(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t count = 1);
-  void add_others(std::uint64_t count);  // calls whose shape nobody has kept
+  ShapeCounts() = default;
+  explicit ShapeCounts(const Routine& routine) : routine_(routine) {}
+  void add(const Shape& shape, std::uint64_t count = 1);
+  void add_others(std::uint64_t count = 1);  // calls whose shape nobody has kept
   void merge(const ShapeCounts& other);
   void merge(const ShapeCounts& sample, Scale& scale);
   // Fills count, shapes, flops and calls_of_other_shapes of a site. FLOP of calls whose shape is
   // not known are not known.
-  void write(const Routine& routine, report::CallSite& site) const;
+  void write(report::CallSite& site) const;
 
  private:
-  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint64_t> counts_;
+  void keep(const Shape& shape, std::uint64_t count);
+
+  struct Less {
+    bool operator()(const Shape& a, const Shape& b) const {
+      return std::tie(a.m, a.n, a.k, a.form) < std::tie(b.m, b.n, b.k, b.form);
+    }
+  };
+  Routine routine_;
+  std::map<Shape, std::uint64_t, Less> counts_;
   std::uint64_t others_ = 0;
-  double products_ = 0;  // sum of m n k, where known
+  double flops_ = 0;  // of all whose shape is known, kept or not
   bool all_known_ = true;
 };
 
@@ -116,7 +126,8 @@ class CallTally {
     std::uint32_t id = 0, innermost = 0;
     std::string caller;
     std::uint64_t return_address = 0;
-    std::uint64_t m = 0, n = 0, k = 0, began_ns = 0;
+    std::uint64_t began_ns = 0;
+    std::optional<Shape> shape;
     double time_ns = -1;
   };
   struct Thread {
@@ -125,6 +136,7 @@ class CallTally {
     std::optional<Call> call;
   };
   struct Site {
+    explicit Site(const Routine& routine) : shapes(routine), sampled(routine) {}
     ShapeCounts shapes, sampled;
     std::uint64_t count = 0, timed = 0, samples = 0;
     double time_ns = 0;
@@ -141,6 +153,7 @@ class CallTally {
   void leave(const ProbeHit& hit);
   // `caller` holds the return address, or is null.
   [[nodiscard]] bool inside_routine(const Mapping* caller, std::uint64_t return_address) const;
+  Site& site_of(std::uint32_t id, std::uint32_t innermost, const std::string& caller);
   void book(Thread& thread);
   void remember(std::uint64_t return_address, std::uint32_t id, Habit habit);
 

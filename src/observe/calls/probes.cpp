@@ -12,17 +12,19 @@
 namespace hwprof::observe {
 namespace {
 
-// Registers of the integer arguments, as the parser names them, return address and stack pointer.
+// Where the integer arguments are, as the parser names it, return address and stack pointer.
 #if defined(__aarch64__)
-constexpr std::array<const char*, 6> kArguments = {"%x0", "%x1", "%x2", "%x3", "%x4", "%x5"};
+constexpr std::array<const char*, 7> kArguments = {"%x0", "%x1", "%x2", "%x3", "%x4", "%x5", "%x6"};
 constexpr const char* kReturnAddress = "%x30";
 #else
-constexpr std::array<const char*, 6> kArguments = {"%di", "%si", "%dx", "%cx", "%r8", "%r9"};
+constexpr std::array<const char*, 7> kArguments = {"%di", "%si", "%dx",    "%cx",
+                                                   "%r8", "%r9", "+8(%sp)"};
 constexpr const char* kReturnAddress = "+0(%sp)";
 #endif
 
-std::string dimension(int position, bool by_reference) {
-  if (position < 0) return "\\1";
+// `otherwise` where the routine has no such argument.
+std::string fetch(int position, bool by_reference, int otherwise) {
+  if (position < 0) return fmt::format("\\{}", otherwise);
   const char* argument = kArguments.at(static_cast<std::size_t>(position));
   return by_reference ? fmt::format("+0({})", argument) : argument;
 }
@@ -35,11 +37,15 @@ std::uint64_t value_of(std::span<const std::byte> raw, const EventField& field) 
   return value;
 }
 
-// A dimension is a signed integer, and a call with a negative one multiplies nothing.
-std::uint64_t dimension_of(std::span<const std::byte> raw, const EventField& field) {
+long dimension_of(std::span<const std::byte> raw, const EventField& field) {
   const std::uint64_t value = value_of(raw, field);
-  const std::uint64_t largest = field.size == sizeof value ? INT64_MAX : INT32_MAX;
-  return value <= largest ? value : 0;
+  return field.size == sizeof value ? static_cast<long>(value) : static_cast<std::int32_t>(value);
+}
+
+unsigned char letter_of(std::span<const std::byte> raw, const EventField& field) {
+  return field.size == 1 && field.offset < raw.size()
+             ? std::to_integer<unsigned char>(raw[field.offset])
+             : 0;
 }
 
 }  // namespace
@@ -53,9 +59,17 @@ std::string probe_definition(std::string_view group, std::string_view event, Eve
   const Routine& routine = entry.routine;
   const char* type = kind == EventKind::kWideEntry ? "u64" : "u32";
   line += fmt::format(" ret={}:u64 sp=%sp:u64", kReturnAddress);
-  line += fmt::format(" m={}:{}", dimension(routine.m, routine.by_reference), type);
-  line += fmt::format(" n={}:{}", dimension(routine.n, routine.by_reference), type);
-  line += fmt::format(" k={}:{}", dimension(routine.k, routine.by_reference), type);
+  const auto add = [&](const char* name, int position, int otherwise, const char* of_type) {
+    line +=
+        fmt::format(" {}={}:{}", name, fetch(position, routine.by_reference, otherwise), of_type);
+  };
+  add("layout", routine.layout ? 0 : -1, 0, "u8");
+  add("side", routine.side, 0, "u8");
+  add("ta", routine.transpose_a, 0, "u8");
+  add("tb", routine.transpose_b, 0, "u8");
+  add("m", routine.m, 1, type);
+  add("n", routine.n, 1, type);
+  add("k", routine.k, 1, type);
   return line;
 }
 
@@ -77,6 +91,10 @@ std::optional<EventFormat> parse_event_format(std::string_view text) {
     if (name == "id") format.id = field;
     if (name == "ret") format.ret = field;
     if (name == "sp") format.sp = field;
+    if (name == "layout") format.layout = field;
+    if (name == "side") format.side = field;
+    if (name == "ta") format.transpose_a = field;
+    if (name == "tb") format.transpose_b = field;
     if (name == "m") format.m = field;
     if (name == "n") format.n = field;
     if (name == "k") format.k = field;
@@ -101,12 +119,31 @@ std::optional<ProbeHit> decode_hit(const Sample& sample, std::uint64_t time_ns,
     if (format.leaves) return hit;
     hit.return_address = value_of(sample.raw, format.ret);
     hit.stack_pointer = value_of(sample.raw, format.sp);
+    hit.layout = letter_of(sample.raw, format.layout);
+    hit.side = letter_of(sample.raw, format.side);
+    hit.transpose_a = letter_of(sample.raw, format.transpose_a);
+    hit.transpose_b = letter_of(sample.raw, format.transpose_b);
     hit.m = dimension_of(sample.raw, format.m);
     hit.n = dimension_of(sample.raw, format.n);
     hit.k = dimension_of(sample.raw, format.k);
     return hit;
   }
   return std::nullopt;
+}
+
+bool shape_of(const Routine& routine, const ProbeHit& hit, Shape& shape) {
+  const auto letter = [&](signed char position, unsigned char& value) {
+    value = position == routine.side          ? hit.side
+            : position == routine.transpose_a ? hit.transpose_a
+            : position == routine.transpose_b ? hit.transpose_b
+                                              : hit.layout;
+    return true;
+  };
+  const auto dimension = [&](signed char position, long& value) {
+    value = position == routine.m ? hit.m : position == routine.n ? hit.n : hit.k;
+    return true;
+  };
+  return read_shape(routine, letter, dimension, shape);
 }
 
 bool return_probes_are_safe(std::string_view release) {

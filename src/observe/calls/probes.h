@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/observe/calls/call_shape.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/perf/records.h"
 
@@ -34,7 +35,7 @@ struct EventField {
 struct EventFormat {
   unsigned type = 0;  // number of the tracepoint, first 16 bits of the raw data
   bool leaves = false;
-  EventField id, ret, sp, m, n, k;
+  EventField id, ret, sp, layout, side, transpose_a, transpose_b, m, n, k;
 };
 // From the text of the file `format`; absent when it lacks the field "id".
 std::optional<EventFormat> parse_event_format(std::string_view text);
@@ -46,11 +47,15 @@ struct ProbeHit {  // a routine was entered or left
   std::uint32_t id = 0;  // of the probe
   // Of those entered:
   std::uint64_t return_address = 0, stack_pointer = 0;
-  std::uint64_t m = 0, n = 0, k = 0;
+  unsigned char layout = 0, side = 0, transpose_a = 0, transpose_b = 0;
+  long m = 0, n = 0, k = 0;
 };
 // Absent for a sample of none of these events.
 std::optional<ProbeHit> decode_hit(const Sample& sample, std::uint64_t time_ns,
                                    const std::vector<EventFormat>& formats);
+
+// False: the call has none, or one that no BLAS would take.
+bool shape_of(const Routine& routine, const ProbeHit& hit, Shape& shape);
 
 // Whether a return probe is safe on this kernel. Since 6.11 they enter the kernel of x86-64 by a
 // system call, which a seccomp filter that does not know it answers with a kill; 6.14 lets it pass.

@@ -172,7 +172,9 @@ std::string shapes_cell(const CallSite& site) {
   std::vector<std::string> parts;
   for (const CallShape& shape : site.shapes) {
     if (parts.size() == kMostShapes) break;
-    parts.push_back(fmt::format("{}x{}x{} ({})", shape.m, shape.n, shape.k, shape.count));
+    std::string form = form_of(shape);
+    if (!form.empty()) form += ", ";
+    parts.push_back(fmt::format("{}x{}x{} ({}{})", shape.m, shape.n, shape.k, form, shape.count));
   }
   const bool more = site.shapes.size() > parts.size() || site.calls_of_other_shapes > 0;
   if (parts.empty()) return std::string(kAbsent);

@@ -1,0 +1,164 @@
+// Where each routine has its dimensions, and how many operations they are: those of LAPACK's own
+// timing programs (sopbl2.f and sopbl3.f, after Working Note 41).
+#include "src/observe/calls/call_shape.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "src/observe/calls/flop_count.h"
+
+namespace hwprof::observe {
+namespace {
+
+// Letters as Fortran has them, numbers as they are; in the order of the arguments.
+using Arguments = std::array<long, 7>;
+
+bool shape_of_call(const std::string& symbol, const Arguments& arguments, Shape& shape) {
+  Routine routine;
+  if (!find_routine(symbol.c_str(), routine)) return false;
+  const auto letter = [&](signed char position, unsigned char& value) {
+    value = static_cast<unsigned char>(arguments.at(static_cast<std::size_t>(position)));
+    return true;
+  };
+  const auto dimension = [&](signed char position, long& value) {
+    value = arguments.at(static_cast<std::size_t>(position));
+    return true;
+  };
+  return read_shape(routine, letter, dimension, shape);
+}
+
+double flops_of(const std::string& symbol, const Shape& shape) {
+  Routine routine;
+  return find_routine(symbol.c_str(), routine) ? flop_count(routine, shape) : -1;
+}
+
+struct Call {
+  const char* operation;  // of Fortran, without type and underscore
+  Arguments arguments;
+  Shape shape;
+  double multiplications, additions;
+  const char* types = "sdcz";
+};
+
+constexpr double m = 5, n = 6, k = 7;
+
+const Call kCalls[] = {
+    {"gemm", {'N', 'T', 5, 6, 7}, {5, 6, 7, kTransposedB}, m* n* k, m* n* k},
+    {"gemm3m", {'c', 'n', 5, 6, 7}, {5, 6, 7, kTransposedA}, m* n* k, m* n* k, "cz"},
+    {"gemmt", {'U', 'N', 'T', 6, 7}, {6, 6, 7, kTransposedB}, k* n*(n + 1) / 2, k* n*(n + 1) / 2},
+    {"gemmtr", {'U', 'N', 'N', 6, 7}, {6, 6, 7, 0}, k* n*(n + 1) / 2, k* n*(n + 1) / 2},
+    {"syrk", {'L', 'T', 6, 7}, {6, 6, 7, kTransposedA}, k* n*(n + 1) / 2, k* n*(n + 1) / 2},
+    {"herk", {'L', 'C', 6, 7}, {6, 6, 7, kTransposedA}, k* n*(n + 1) / 2, k* n*(n + 1) / 2, "cz"},
+    {"syr2k", {'L', 'N', 6, 7}, {6, 6, 7, 0}, k* n* n, k* n* n + n},
+    {"her2k", {'L', 'N', 6, 7}, {6, 6, 7, 0}, k* n* n, k* n* n + n, "cz"},
+    {"symm", {'L', 'U', 5, 6}, {5, 6, 5, 0}, m* m* n, m* m* n},
+    {"symm", {'R', 'U', 5, 6}, {5, 6, 6, kRightSide}, m* n* n, m* n* n},
+    {"hemm", {'r', 'U', 5, 6}, {5, 6, 6, kRightSide}, m* n* n, m* n* n, "cz"},
+    {"trmm", {'L', 'U', 'N', 'N', 5, 6}, {5, 6, 5, 0}, n* m*(m + 1) / 2, n* m*(m - 1) / 2},
+    {"trsm",
+     {'R', 'U', 'T', 'N', 5, 6},
+     {5, 6, 6, kRightSide | kTransposedA},
+     m* n*(n + 1) / 2,
+     m* n*(n - 1) / 2},
+    {"gemv", {'T', 5, 7}, {5, 1, 7, kTransposedA}, m* k, m* k},
+    {"ger", {5, 6}, {5, 6, 1, 0}, m* n, m* n, "sd"},
+    {"geru", {5, 6}, {5, 6, 1, 0}, m* n, m* n, "cz"},
+    {"gerc", {5, 6}, {5, 6, 1, 0}, m* n, m* n, "cz"},
+    {"symv", {'U', 6}, {6, 1, 6, 0}, n* n, n* n},
+    {"hemv", {'U', 6}, {6, 1, 6, 0}, n* n, n* n, "cz"},
+    {"spmv", {'U', 6}, {6, 1, 6, 0}, n* n, n* n},
+    {"hpmv", {'U', 6}, {6, 1, 6, 0}, n* n, n* n, "cz"},
+    {"trmv", {'U', 'N', 'N', 6}, {6, 1, 6, 0}, n*(n + 1) / 2, n*(n - 1) / 2},
+    {"trsv", {'U', 'T', 'N', 6}, {6, 1, 6, kTransposedA}, n*(n + 1) / 2, n*(n - 1) / 2},
+    {"tpmv", {'U', 'N', 'N', 6}, {6, 1, 6, 0}, n*(n + 1) / 2, n*(n - 1) / 2},
+    {"tpsv", {'U', 'N', 'N', 6}, {6, 1, 6, 0}, n*(n + 1) / 2, n*(n - 1) / 2},
+    {"syr", {'U', 6}, {6, 6, 1, 0}, n*(n + 1) / 2, n*(n + 1) / 2},
+    {"her", {'U', 6}, {6, 6, 1, 0}, n*(n + 1) / 2, n*(n + 1) / 2, "cz"},
+    {"spr", {'U', 6}, {6, 6, 1, 0}, n*(n + 1) / 2, n*(n + 1) / 2},
+    {"hpr", {'U', 6}, {6, 6, 1, 0}, n*(n + 1) / 2, n*(n + 1) / 2, "cz"},
+    {"syr2", {'U', 6}, {6, 6, 1, 0}, n* n, n* n + n, "sd"},
+    {"her2", {'U', 6}, {6, 6, 1, 0}, n* n, n* n + n, "cz"},
+    {"spr2", {'U', 6}, {6, 6, 1, 0}, n* n, n* n + n, "sd"},
+    {"hpr2", {'U', 6}, {6, 6, 1, 0}, n* n, n* n + n, "cz"},
+};
+
+TEST(ShapeOfACall, IsFoundInEveryRoutineOfBlas2And3) {
+  for (const Call& call : kCalls) {
+    for (const char* type = call.types; *type != '\0'; ++type) {
+      const std::string symbol = *type + std::string(call.operation) + "_";
+      Shape shape;
+      ASSERT_TRUE(shape_of_call(symbol, call.arguments, shape)) << symbol;
+      EXPECT_EQ(shape, call.shape) << symbol;
+      const bool complex = *type == 'c' || *type == 'z';
+      EXPECT_EQ(flops_of(symbol, shape), complex ? 6 * call.multiplications + 2 * call.additions
+                                                 : call.multiplications + call.additions)
+          << symbol;
+    }
+  }
+}
+
+TEST(ShapeOfACall, StandsBehindTheLayoutInC) {
+  Shape shape;
+  ASSERT_TRUE(shape_of_call("cblas_dgemm", {101, 111, 112, 5, 6, 7}, shape));
+  EXPECT_EQ(shape, (Shape{5, 6, 7, kRowMajor | kTransposedB}));
+  ASSERT_TRUE(shape_of_call("cblas_strsm", {102, 142, 121, 111, 131, 5, 6}, shape));
+  EXPECT_EQ(shape, (Shape{5, 6, 6, kRightSide}));
+  ASSERT_TRUE(shape_of_call("scipy_cblas_dsyrk64_", {102, 121, 111, 6, 7}, shape));
+  EXPECT_EQ(shape, (Shape{6, 6, 7, 0}));
+  ASSERT_TRUE(shape_of_call("cblas_ddot", {9}, shape));
+  EXPECT_EQ(shape, (Shape{1, 1, 9, 0}));
+  ASSERT_TRUE(shape_of_call("dnnl_sgemm", {'N', 'T', 5, 6, 7}, shape));
+  EXPECT_EQ(shape, (Shape{5, 6, 7, 0}));
+}
+
+TEST(ShapeOfACall, ThatIsOnlyCountedHasNone) {
+  Shape shape;
+  for (const char* symbol : {"dgbmv_", "ssbmv_", "zhbmv_", "ctbmv_", "dtbsv_", "sgemm_batch_",
+                             "cblas_dgemm_batch_strided", "zdotc_"}) {
+    Routine routine;
+    EXPECT_TRUE(find_routine(symbol, routine)) << symbol;
+    EXPECT_FALSE(shape_of_call(symbol, {'N', 'N', 5, 6, 7}, shape)) << symbol;
+  }
+}
+
+// A BLAS refuses a wrong letter before it looks at what follows, which need not be there.
+TEST(ShapeOfACall, IsReadNoFurtherThanABlasWould) {
+  Routine routine;
+  ASSERT_TRUE(find_routine("dtrsm_", routine));
+  Shape shape;
+  int looked = 0;
+  const auto dimension_of_5 = [&](signed char, long& value) {
+    ++looked;
+    value = 5;
+    return true;
+  };
+  for (const int wrong : {0, 2}) {  // side, transa
+    const auto letter = [&](signed char position, unsigned char& value) {
+      value = position == wrong ? 'x' : position == 0 ? 'L' : 'N';
+      return true;
+    };
+    EXPECT_FALSE(read_shape(routine, letter, dimension_of_5, shape)) << wrong;
+  }
+  const auto no_letter = [](signed char, unsigned char&) { return false; };
+  EXPECT_FALSE(read_shape(routine, no_letter, dimension_of_5, shape));
+  EXPECT_EQ(looked, 0);
+
+  const auto good = [](signed char position, unsigned char& value) {
+    value = position == 0 ? 'L' : 'N';
+    return true;
+  };
+  const auto negative = [&](signed char, long& value) {
+    ++looked;
+    value = -1;
+    return true;
+  };
+  ASSERT_TRUE(read_shape(routine, good, negative, shape));
+  EXPECT_EQ(looked, 1);
+  EXPECT_EQ(shape, Shape{}) << "it multiplies nothing";
+  EXPECT_EQ(flop_count(routine, shape), 0);
+}
+
+}  // namespace
+}  // namespace hwprof::observe
