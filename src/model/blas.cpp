@@ -64,42 +64,63 @@ const Record& record<LadderRung>() {
 }
 
 template <>
-const Record& record<ProfileBlas>() {
+const Record& record<Blas>() {
   static constexpr Field kFields[] = {
-      field<&ProfileBlas::provider, report::name_of>(
+      field<&Blas::provider, report::name_of>(
           "provider", "",
           "`openblas`, `blis`, `mkl`, `atlas`, `flexiblas`, `reference`, "
           "`unknown`; null: none was found")
           .null_if_empty()
           .column("blas_provider"),
-      field<&ProfileBlas::version>("version", "", "as the library says")
+      field<&Blas::version>("version", "", "as the library says")
           .null_if_empty()
           .column("blas_version"),
-      field<&ProfileBlas::path>("path", "", "the file that serves `sgemm_`").null_if_empty(),
-      field<&ProfileBlas::requested>("requested", "", "what was asked for with `--blas`")
-          .null_if_empty(),
-      field<&ProfileBlas::core>("core", "", "as the library says")
+      field<&Blas::path>("path", "", "the file that serves `sgemm_`").null_if_empty(),
+      field<&Blas::core>("core", "", "core type that it chose, as the library says")
           .null_if_empty()
           .column("blas_core"),
-      field<&ProfileBlas::threads>("threads", "", "as the library says"),
-      field<&ProfileBlas::threading>("threading", "", "as the library says").null_if_empty(),
-      field<&ProfileBlas::behind>("behind", "", "of a wrapper: what does the work").null_if_empty(),
+      field<&Blas::threads>("threads", "", "as the library says"),
+      field<&Blas::threading>("threading", "", "as the library says").null_if_empty(),
+      field<&Blas::behind>("behind", "", "of a wrapper: what does the work").null_if_empty(),
+  };
+  static constexpr Record kRecord{"BlasIdentity", "One library, by what it says of itself.",
+                                  kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<JudgedBlas>() {
+  static constexpr Field kFields[] = {
+      spliced_base<JudgedBlas, Blas>().columns_inside(),
+      field<&JudgedBlas::verdict>("verdict", "", "on it").column("blas_verdict"),
+      field<&JudgedBlas::factor>("factor", "",
+                                 "how many times faster the best rung is than what programs get")
+          .column("blas_factor"),
+      field<&JudgedBlas::factor_low>("factor_low", "", "of its 95 % interval"),
+      field<&JudgedBlas::factor_high>("factor_high", "", ""),
+      field<&JudgedBlas::results>("results", "", "of what programs get, as hwprof found it"),
+      field<&JudgedBlas::why>("why", "", "the cause").null_if_empty(),
+      field<&JudgedBlas::fix>("fix", "", "the variable or package that fixes it").null_if_empty(),
+      field<&JudgedBlas::ladder>("ladder", "",
+                                 "highest share of the peak first; of a command, measured after it "
+                                 "had ended"),
+      field<&JudgedBlas::ladder_note>("ladder_note", "", "how it was measured, or why it was not")
+          .null_if_empty(),
+      field<&JudgedBlas::own>("own", "", "of `ladder`: the fastest of hwprof's own OpenBLAS"),
+      field<&JudgedBlas::own_reason>("own_reason", "", "why there is none").null_if_empty(),
+  };
+  static constexpr Record kRecord{"JudgedBlas", "A library with the verdict on it.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ProfileBlas>() {
+  static constexpr Field kFields[] = {
+      spliced_base<ProfileBlas, JudgedBlas>().columns_inside(),
+      field<&ProfileBlas::requested>("requested", "", "what was asked for with `--blas`")
+          .null_if_empty(),
       field<&ProfileBlas::environment>("environment", "",
                                        "variables of this process that a BLAS reads"),
-      field<&ProfileBlas::ladder>("ladder", "", "highest share of the peak first"),
-      field<&ProfileBlas::ladder_note>("ladder_note", "", "how it was measured, or why it was not")
-          .null_if_empty(),
-      field<&ProfileBlas::own>("own", "", "of `ladder`: the fastest of hwprof's own OpenBLAS"),
-      field<&ProfileBlas::own_reason>("own_reason", "", "why there is none").null_if_empty(),
-      field<&ProfileBlas::verdict>("verdict", "", "on it").column("blas_verdict"),
-      field<&ProfileBlas::factor>("factor", "",
-                                  "how many times faster the best rung is than what programs get")
-          .column("blas_factor"),
-      field<&ProfileBlas::factor_low>("factor_low", "", "of its 95 % interval"),
-      field<&ProfileBlas::factor_high>("factor_high", "", ""),
-      field<&ProfileBlas::results>("results", "", "of what programs get"),
-      field<&ProfileBlas::why>("why", "", "the cause").null_if_empty(),
-      field<&ProfileBlas::fix>("fix", "", "the variable or package that fixes it").null_if_empty(),
   };
   static constexpr Record kRecord{"Blas", "What programs get here, and the verdict on it.",
                                   kFields};
@@ -303,26 +324,9 @@ const Record& record<BlasEvidence>() {
 template <>
 const Record& record<RunBlas>() {
   static constexpr Field kFields[] = {
-      field<&RunBlas::verdict>("verdict", "", "as of a profile"),
-      field<&RunBlas::provider, report::name_of>("provider", "", "").null_if_empty(),
-      field<&RunBlas::version>("version", "", "").null_if_empty(),
-      field<&RunBlas::path>("path", "", "").null_if_empty(),
-      field<&RunBlas::core>("core", "", "").null_if_empty(),
-      field<&RunBlas::threads>("threads", "", ""),
-      field<&RunBlas::behind>("behind", "", "of a wrapper: what does the work").null_if_empty(),
-      field<&RunBlas::factor>("factor", "",
-                              "how many times faster this machine could do the same product"),
-      field<&RunBlas::factor_low>("factor_low", "", "of its 95 % interval"),
-      field<&RunBlas::factor_high>("factor_high", "", ""),
-      field<&RunBlas::results>("results", "", "of the library at work, as hwprof found it"),
-      field<&RunBlas::why>("why", "", "").null_if_empty(),
-      field<&RunBlas::fix>("fix", "", "").null_if_empty(),
+      spliced_base<RunBlas, JudgedBlas>(),
       field<&RunBlas::findings>("findings", "", "sentences, the most important first"),
       field<&RunBlas::evidence>("evidence", "", ""),
-      field<&RunBlas::ladder>("ladder", "", "measured after the command had ended"),
-      field<&RunBlas::ladder_note>("ladder_note", "", "").null_if_empty(),
-      field<&RunBlas::own>("own", "", "as of a profile"),
-      field<&RunBlas::own_reason>("own_reason", "", "").null_if_empty(),
   };
   static constexpr Record kRecord{"RunBlas", "Which BLAS the program used, and the verdict on it.",
                                   kFields};
@@ -332,13 +336,8 @@ const Record& record<RunBlas>() {
 template <>
 const Record& record<SurveyedBlas>() {
   static constexpr Field kFields[] = {
-      field<&SurveyedBlas::path>("path", "", ""),
+      spliced_base<SurveyedBlas, Blas>(),
       field<&SurveyedBlas::how>("found_by", "", "`loader cache libopenblas.so.0`, `given`"),
-      field<&SurveyedBlas::provider, report::name_of>("provider", "", "").null_if_empty(),
-      field<&SurveyedBlas::version>("version", "", "").null_if_empty(),
-      field<&SurveyedBlas::core>("core", "", "").null_if_empty(),
-      field<&SurveyedBlas::threading>("threading", "", "").null_if_empty(),
-      field<&SurveyedBlas::threads>("threads", "", ""),
       field<&SurveyedBlas::is_default>("default", "",
                                        "what a program gets that asks for libblas.so.3"),
       field<&SurveyedBlas::size>("size", "", "of the products").null_if_empty(),

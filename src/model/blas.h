@@ -322,6 +322,10 @@ const Record& record<Results>();
 template <>
 const Record& record<LadderRung>();
 template <>
+const Record& record<Blas>();
+template <>
+const Record& record<JudgedBlas>();
+template <>
 const Record& record<ProfileBlas>();
 template <>
 const Record& record<SurveyedBlas>();

@@ -470,6 +470,19 @@ constexpr Field spliced(unsigned without = 0) {
   return spliced;
 }
 
+// The same of a base of the record.
+template <class Derived, class Base>
+constexpr Field spliced_base() {
+  return {.key = "",
+          .unit = "",
+          .doc = "",
+          .type = &kType<Base>,
+          .at = [](const void* record) -> const void* {
+            return static_cast<const Base*>(static_cast<const Derived*>(record));
+          },
+          .flags = Field::kSpliced};
+}
+
 template <auto Test>
 constexpr Field Field::only_if() const {
   Field field = *this;

@@ -61,20 +61,6 @@ const Record& record<SweepPoint>() {
   return kRecord;
 }
 
-// Who the BLAS of a variant is; its verdict is no business of a sweep.
-template <>
-const Record& record<Blas>() {
-  static constexpr Field kFields[] = {
-      field<&Blas::provider, report::name_of>("provider", "", "").null_if_empty(),
-      field<&Blas::version>("version", "", "").null_if_empty(),
-      field<&Blas::path>("path", "", "").null_if_empty(),
-      field<&Blas::core>("core", "", "").null_if_empty(),
-      field<&Blas::threads>("threads", "", ""),
-  };
-  static constexpr Record kRecord{"SweptBlas", "", kFields};
-  return kRecord;
-}
-
 template <>
 const Record& record<Sweep>() {
   static constexpr Field kFields[] = {
@@ -104,7 +90,7 @@ const Record& record<Sweep>() {
       field<&Sweep::text>("text", "", "the verdict in words"),
       field<&Sweep::laws>("laws", "", ""),
       field<&Sweep::points>("points", "", "as a row of the profile, with its sizes"),
-      field<&Sweep::blas>("blas", "", "of a variant that uses one, else null"),
+      field<&Sweep::blas>("blas", "", "of a variant that uses one, else null; without a verdict"),
       field<&Sweep::run, &Profile::warnings>("warnings", "", ""),
   };
   static constexpr Record kRecord{"Sweep", "How time and FLOP grow with a size.", kFields,

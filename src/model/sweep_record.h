@@ -63,8 +63,6 @@ const Record& record<SweptSize>();
 template <>
 const Record& record<ScalingLaw>();
 template <>
-const Record& record<Blas>();
-template <>
 const Record& record<SweepPoint>();
 template <>
 const Record& record<Sweep>();
