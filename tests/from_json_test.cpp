@@ -11,7 +11,7 @@
 
 #include "src/model/run_record.h"
 #include "src/model/sweep_record.h"
-#include "src/report/data/json_of.h"
+#include "src/report/data/writers.h"
 
 namespace hwprof::model {
 namespace {
@@ -92,9 +92,12 @@ TEST(FromJson, NullIsAbsentAndNeverZero) {
       ordered_json::parse(R"({"gflops": null, "intensity": null, "bound": null, "shape": null})"));
   ASSERT_TRUE(row) << row.error().what;
   EXPECT_FALSE(row->gflops);
-  EXPECT_NE(row->intensity, row->intensity) << "not a number";
+  EXPECT_FALSE(row->intensity);
   EXPECT_FALSE(row->bound);
   EXPECT_TRUE(row->shape.empty());
+  const auto count = from_json<ScalingCount>(ordered_json::parse(R"({"peak_gflops": null})"));
+  ASSERT_TRUE(count) << count.error().what;
+  EXPECT_NE(count->peak_gflops, count->peak_gflops) << "not a number";
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(Json, NumbersHaveFullPrecision) {
     EXPECT_EQ(got["model"]["bytes"], row.model.bytes);
     EXPECT_EQ(got["model"]["cost_units"], row.model.cost_units);
     EXPECT_EQ(got["model"]["comparisons"], row.model.comparisons);
-    EXPECT_EQ(got["intensity"], row.intensity);
+    EXPECT_EQ(got["intensity"], *row.intensity);
     EXPECT_EQ(got["roofline_ns"], *row.roofline_ns);
     for (const auto& [name, value] : row.shape) EXPECT_EQ(got["shape"][name], value);
     if (!row.time_ns) continue;

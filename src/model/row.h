@@ -97,7 +97,7 @@ struct Row {
   std::optional<double> roofline_fraction;                      // roofline time / median time
   std::string roofline_flag;            // why that is above 1; empty: it is not
   std::optional<double> roofline_ns;    // the larger of FLOP / peak and bytes / bandwidth
-  double intensity = 0;                 // FLOP / byte
+  std::optional<double> intensity;      // FLOP / byte; absent: it moves none
   std::optional<Bound> bound;           // absent: no roofline
   std::string bandwidth_level;          // where the working set lives: "L2"
   std::optional<double> forward_share;  // share of the forward pass of `pass`

@@ -2,18 +2,21 @@
 
 A line is a path and its types: `rows[].time_ns.median: null|number`. Lists are merged, keys that are
 data (an event, a variable, a size) are `*`, a key that an object may lack has a `?` behind it. What
-is measured differs from machine to machine, so nothing is said of values. After a change on purpose
-HWPROF_GOLDEN_WRITE=1 adds what is new to the files; what is gone is removed by hand.
+is measured differs from machine to machine, so nothing is said of values; null is one that each
+machine may have, where docs/json.md says so. After a change on purpose HWPROF_GOLDEN_WRITE=1 adds
+what is new to the files; what is gone is removed by hand.
 """
 
 import glob
 import json
 import os
+import re
 import subprocess
 
 from harness import CliTest, environment, hwprof, main, quick
 
-GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+GOLDEN = os.path.join(ROOT, "tests", "golden")
 WRITE = os.environ.get("HWPROF_GOLDEN_WRITE") == "1"
 # Objects whose keys are data.
 MAPS = {"counters", "counters_of_nothing", "environment", "shape", "by_isa", "bandwidth_gbs",
@@ -89,7 +92,57 @@ def write(name, shape):
             file.write("%s%s: %s\n" % (at, "?" * (at in optional), "|".join(sorted(types[at]))))
 
 
+def described():
+    """The tables of docs/json.md: heading -> rows of (key, type, what it is)."""
+    records, rows = {}, []
+    with open(os.path.join(ROOT, "docs", "json.md"), encoding="utf-8") as file:
+        for line in file:
+            if heading := re.match(r"#+ `?([\w./]+)`?$", line):
+                rows = records.setdefault(heading[1], [])
+            elif line.startswith("| ") and line.count("|") >= 5:
+                cells = [cell.strip() for cell in line.strip("|\n").split("|", 3)]
+                rows.append((cells[0].strip("`"), cells[1], cells[3]))
+    return records
+
+
+def nullable(records, name, prefix=""):
+    """Paths below `prefix` that may be null in a record."""
+    for key, kind, what in records[name]:
+        within = re.search(r"\[(\w+)\]\(#", kind or what)
+        if not key:  # of another record
+            inside = nullable(records, within[1], prefix)
+            without = {prefix + hidden for hidden in re.findall(r"`([\w.]+)`", what)}
+            yield from (path for path in inside if path not in without)
+            continue
+        path = prefix + key
+        # "list of number or null" may be either.
+        if kind.endswith(" or null"):
+            yield path
+        for step in re.findall(r"list of|by name", kind):
+            path += "[]" if step == "list of" else ".*"
+            if kind.endswith(" or null"):
+                yield path
+        if within:
+            yield from nullable(records, within[1], path + ".")
+
+
 class Keys(CliTest):
+    def check_nulls(self, schema, shape, known):
+        """`known`: paths that may be null in documents that docs/json.md does not describe."""
+        records = described()
+        allowed = set(nullable(records, schema)) if schema in records else known
+        nulls = {path for path, kinds in shape.types.items() if "null" in kinds}
+        self.assertEqual(nulls - allowed, set(), "null where docs/json.md has a value")
+
+    def test_made_up_documents_are_null_only_where_that_is_described(self):
+        for path in glob.glob(os.path.join(GOLDEN, "*.json")):
+            with open(path, encoding="utf-8") as file:
+                made = json.load(file)
+            shape = Shape()
+            shape.add(made)
+            if made["schema"] in described():
+                self.check_nulls(made["schema"], shape, set())
+
     def check(self, name, *reports):
         """`name`: of the golden file, and of the made-up documents that it holds, too."""
         shape = Shape()
@@ -108,6 +161,8 @@ class Keys(CliTest):
             # What one machine cannot tell, another can: null says nothing of a type.
             known = types[path] - {"null"} or kinds
             self.assertLessEqual(kinds - {"null"}, known, "a new type of " + path)
+        self.check_nulls(reports[0]["schema"], shape,
+                         {path for path, kinds in types.items() if "null" in kinds})
         for path, (always, sometimes) in shape.objects.items():
             prefix = path + "." if path else ""
             wanted = {at for at in types if at.startswith(prefix) and at not in optional

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <span>
 
-#include "src/measure/outliers.h"
+#include "src/measure/repeats.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {
@@ -104,7 +104,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.checked_documents = max_rel_error ? checked_documents : 0;
   row.counters = std::move(counters);
   const Roofline limit = roofline(task.cost, peak);
-  row.intensity = limit.intensity;
+  if (task.cost.bytes > 0) row.intensity = limit.intensity;
   if (!limit.level.empty()) {
     row.roofline_ns = limit.ns;
     row.bound = limit.compute_bound ? report::Bound::kCompute : report::Bound::kMemory;

@@ -137,7 +137,7 @@ Table operations_table(const Profile& profile) {
           derived(row.roofline_fraction, in_percent, "roofline", profile.peak_reason) +
               (row.roofline_flag.empty() ? "" : " (!)"),
           row.roofline_ns ? duration(*row.roofline_ns) : dash,
-          row.model.flops > 0 ? significant(row.intensity, 3) : "0",
+          row.model.flops > 0 ? significant(row.intensity.value_or(0), 3) : "0",
           si(row.model.flops, ""),
           si(row.model.comparisons, ""),
           binary_bytes(row.model.bytes),
