@@ -1,7 +1,5 @@
 // The convolutions of ResNet20, and all of it, on one image: conv, normalisation, add and ReLU in
 // one pass, as the fused form of the workload has it.
-#include "src/workloads/networks/resnet20.h"
-
 #include <fmt/format.h>
 
 #include <deque>
@@ -10,6 +8,7 @@
 
 #include "bench/case.h"
 #include "kernels/complexity.h"
+#include "src/workloads/networks/layer_graph.h"
 #include "src/workloads/networks/layer_net.h"
 
 namespace hwprof::bench {

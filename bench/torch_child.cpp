@@ -58,8 +58,7 @@ Result<std::string> TorchChild::ask(const std::string& line) {
   std::string answer;
   char byte = 0;
   while (true) {
-    const ssize_t got = ::read(channel_.get(), &byte, 1);
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = retry_interrupted([&] { return ::read(channel_.get(), &byte, 1); });
     if (got != 1) return environment_error(0, "the child has gone");
     if (byte == '\n') break;
     answer += byte;

@@ -58,6 +58,13 @@ void split(ThreadTeam* team, std::size_t count, const F& f) {
   team->run(std::cref(share));  // a std::function of the lambda itself would allocate
 }
 
+// The same of a kernel's share of a call, as each of its targets compiles it.
+template <class Call>
+void split(std::size_t count, const Call& call,
+           void (*share)(const Call&, std::size_t first, std::size_t last)) {
+  split(call.team, count, [&](std::size_t first, std::size_t last) { share(call, first, last); });
+}
+
 // f(i) for each of `count` items.
 template <class F>
 void for_each_item(ThreadTeam* team, std::size_t count, const F& f) {

@@ -1,6 +1,7 @@
 // The whole document of each command, written from made-up records and held byte for byte against
 // tests/golden/: no key, order or spelling of a value changes unnoticed. Every field of a record
-// has a value somewhere and is absent somewhere else. After a change on purpose:
+// has a value somewhere and is absent somewhere else, which is what makes this file long: a record
+// and the test that writes it belong side by side. After a change on purpose:
 //   HWPROF_GOLDEN_WRITE=1 build/tests/src_tests --gtest_filter='Golden*'
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,11 +19,9 @@
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/documents/regions.h"
-#include "src/report/documents/survey.h"
 #include "src/report/render/render.h"
+#include "src/workloads/networks/layer_graph.h"
 #include "src/workloads/networks/layer_json.h"
-#include "src/workloads/networks/resnet20.h"
 #include "tests/sample_profile.h"
 
 namespace hwprof::report {
@@ -314,11 +313,11 @@ Regions made_regions() {
   open.counts = {clock, flops};
   regions.rows = {forward, conv, open};
   OverheadRow none, sampling;
-  none.mode = "none";
+  none.mode = WatchMode::kNone;
   none.pass_ns = 1e7;
   none.ratio = none.ratio_low = none.ratio_high = 1;
   none.memory_bytes = 0;
-  sampling.mode = "sampling";
+  sampling.mode = WatchMode::kSampling;
   sampling.reason = "perf_event_paranoid is 3";
   regions.overhead = {none, sampling};
   return regions;

@@ -41,13 +41,6 @@ tl::unexpected<Error> failed(const char* call, const std::string& event, int cod
   return environment_error(code, fmt::format("{} for {}: {}", call, event, std::strerror(code)));
 }
 
-template <class Call>
-auto retry_interrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
 }  // namespace
 
 Result<Group> Group::open(std::span<const NativeEvent> events, const GroupOptions& options) {

@@ -7,17 +7,11 @@
 
 #include "counters/regions/hwprof.h"
 #include "counters/regions/region_report.h"
+#include "src/base/format.h"
 #include "src/base/json_text.h"
 
 namespace hwprof {
 namespace {
-
-std::string format_time(double ns) {
-  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
-  if (ns < 1e6) return fmt::format("{:.3f} µs", ns / 1e3);
-  if (ns < 1e9) return fmt::format("{:.3f} ms", ns / 1e6);
-  return fmt::format("{:.3f} s", ns / 1e9);
-}
 
 // A name must not move the cursor or colour the terminal.
 std::string printable(std::string name) {
@@ -89,8 +83,8 @@ std::string time_table(const RegionReport& report) {
         indented(row),
         calls_of(row),
         fmt::format("{}", row.threads),
-        row.total_ns ? format_time(*row.total_ns) : "-",
-        row.self_ns ? format_time(*row.self_ns) : "-",
+        row.total_ns ? report::duration(*row.total_ns) : "-",
+        row.self_ns ? report::duration(*row.self_ns) : "-",
         sum_ns > 0 && row.self_ns ? fmt::format("{:.1f}", 100 * *row.self_ns / sum_ns) : "-"};
     if (flops) line.push_back(rate(row.gflops));
     if (bytes) line.push_back(rate(row.gbytes_per_s));

@@ -175,16 +175,10 @@ void linear_grad_input_simd(const LinearGradInputCall& call) {
 }
 
 void relu_backward_simd(const ReluBackwardCall& call) {
-  split(call.team, call.count, [&](std::size_t first, std::size_t last) {
-    HWY_DYNAMIC_DISPATCH(relu_backward_share)(call, first, last);
-  });
+  split(call.count, call, HWY_DYNAMIC_DISPATCH(relu_backward_share));
 }
 
-void sgd_simd(const SgdCall& call) {
-  split(call.team, call.count, [&](std::size_t first, std::size_t last) {
-    HWY_DYNAMIC_DISPATCH(sgd_share)(call, first, last);
-  });
-}
+void sgd_simd(const SgdCall& call) { split(call.count, call, HWY_DYNAMIC_DISPATCH(sgd_share)); }
 
 }  // namespace hwprof
 #endif  // HWY_ONCE

@@ -233,21 +233,15 @@ void add_simd(const AddCall& call) {
 }
 
 void batchnorm_simd(const BatchnormCall& call) {
-  split(call.team, call.pixels, [&](std::size_t first, std::size_t last) {
-    HWY_DYNAMIC_DISPATCH(batchnorm_share)(call, first, last);
-  });
+  split(call.pixels, call, HWY_DYNAMIC_DISPATCH(batchnorm_share));
 }
 
 void average_pool_simd(const AveragePoolCall& call) {
-  split(call.team, call.images, [&](std::size_t first, std::size_t last) {
-    HWY_DYNAMIC_DISPATCH(average_pool_share)(call, first, last);
-  });
+  split(call.images, call, HWY_DYNAMIC_DISPATCH(average_pool_share));
 }
 
 void softmax_simd(const SoftmaxCall& call) {
-  split(call.team, call.rows, [&](std::size_t first, std::size_t last) {
-    HWY_DYNAMIC_DISPATCH(softmax_share)(call, first, last);
-  });
+  split(call.rows, call, HWY_DYNAMIC_DISPATCH(softmax_share));
 }
 
 void maxpool_simd(const MaxpoolCall& call) {

@@ -150,11 +150,9 @@ Result<void> replace(const Target& target, const std::string& bytes) {
 int write_all(int fd, std::string_view bytes) {
   const IgnoreSigpipe guard;
   while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
+    const ssize_t written =
+        retry_interrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (written < 0) return errno;
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
   return 0;

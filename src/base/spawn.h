@@ -3,7 +3,6 @@
 // in common with src/observe/proc/child.h, whose children are held until their observers are there.
 #pragma once
 
-#include <cerrno>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -40,12 +39,5 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts);
 
 // From what wait(2) tells: 128 + n for signal n, as shells have it.
 int exit_code_from(int status);
-
-template <class Call>
-auto retry_interrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
 
 }  // namespace hwprof

@@ -48,8 +48,8 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path) {
   std::string text;
   std::array<char, 8192> buffer{};
   while (true) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got =
+        retry_interrupted([&] { return ::read(file.get(), buffer.data(), buffer.size()); });
     if (got < 0) return std::nullopt;
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));

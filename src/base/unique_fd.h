@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace hwprof {
@@ -32,5 +33,13 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
+
+// A system call, again while a signal cuts it short.
+template <class Call>
+auto retry_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
 
 }  // namespace hwprof

@@ -109,7 +109,7 @@ const Record& record<RegionTrace>() {
 template <>
 const Record& record<OverheadRow>() {
   static constexpr Field kFields[] = {
-      field<&OverheadRow::mode>("mode", "", "`none`, `counting`, `sampling`, `tracing`"),
+      field<&OverheadRow::mode>("mode", "", "how it is watched"),
       field<&OverheadRow::pass_ns>("pass_ns", "ns", "median; null: `reason`"),
       field<&OverheadRow::ratio>("ratio", "", "to the unwatched turns beside it"),
       interval<&OverheadRow::ratio_low, &OverheadRow::ratio_high>("ratio_ci95", "", ""),

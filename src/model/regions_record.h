@@ -63,9 +63,21 @@ struct RegionTrace {
   std::uint64_t calls = 0, dropped = 0;
 };
 
+enum class WatchMode { kNone, kCounting, kSampling, kTracing };
+
+template <>
+struct EnumNames<WatchMode> {
+  static constexpr EnumName<WatchMode> kAll[] = {
+      {WatchMode::kNone, "none", "without a region"},
+      {WatchMode::kCounting, "counting", "in regions"},
+      {WatchMode::kSampling, "sampling", "without a region, sampled for a flame graph"},
+      {WatchMode::kTracing, "tracing", "in regions, each call written to a trace"},
+  };
+};
+
 // What watching costs, on the same work by turns.
 struct OverheadRow {
-  std::string mode;                                    // "none", "counting", "sampling", "tracing"
+  WatchMode mode = WatchMode::kNone;
   std::optional<double> pass_ns;                       // median; absent: `reason`
   std::optional<double> ratio, ratio_low, ratio_high;  // to "none", of neighbouring turns; 95 %
   std::optional<std::uint64_t> memory_bytes;
@@ -116,5 +128,5 @@ const Record& record<RegionsFile>();
 
 namespace hwprof::report {
 using model::GroupBy, model::RegionView, model::RegionCount, model::RegionMemory, model::Region,
-    model::RegionTrace, model::OverheadRow, model::Regions, model::RegionsFile;
+    model::RegionTrace, model::WatchMode, model::OverheadRow, model::Regions, model::RegionsFile;
 }  // namespace hwprof::report

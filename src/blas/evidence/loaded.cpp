@@ -41,8 +41,8 @@ Text read_at(int folder, const char* name) {
   if (!file.valid()) return {"", errno};
   std::array<char, 16384> buffer{};
   while (true) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got =
+        retry_interrupted([&] { return ::read(file.get(), buffer.data(), buffer.size()); });
     if (got < 0) return {"", errno};
     if (got == 0) return text;
     text.bytes.append(buffer.data(), static_cast<std::size_t>(got));

@@ -19,6 +19,7 @@
 #include "src/blas/ladder/results.h"
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
+#include "src/measure/statistics.h"
 
 namespace hwprof::blas {
 namespace {
@@ -131,12 +132,6 @@ class PeakSlice {
   std::uint64_t steps_ = 0;
 };
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // Products and slices of the peak take turns, and each product is compared with its neighbours:
 // what slows the core down for longer than a slice slows both.
 struct Rates {
@@ -158,7 +153,7 @@ Rates measure(const BlasLibrary& library, const FmaKernel& kernel, const CpuCloc
     ratios.push_back(2 * products.back() / (before + after));
     before = after;
   }
-  return {median_of(std::move(products)), median_of(std::move(ratios))};
+  return {median(std::move(products)), median(std::move(ratios))};
 }
 
 RungResult measure_all(const BlasLibrary& library, const FmaKernel& peak, const CpuClock& clock,

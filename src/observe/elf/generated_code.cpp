@@ -126,8 +126,8 @@ Result<JitMap> JitMap::load(const std::string& path, unsigned observed_user) {
   std::string text;
   std::string buffer(64U << 10U, '\0');
   while (text.size() < kMaximumMapBytes) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got =
+        retry_interrupted([&] { return ::read(file.get(), buffer.data(), buffer.size()); });
     if (got <= 0) break;
     text.append(buffer, 0, static_cast<std::size_t>(got));
   }

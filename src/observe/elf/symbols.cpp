@@ -144,9 +144,10 @@ CodeBytes ElfCode::code(std::uint64_t file_offset, std::uint64_t reach) const {
   CodeBytes code{begin, std::vector<std::byte>(end - begin)};
   std::size_t got = 0;
   while (got < code.bytes.size()) {
-    const ssize_t n = ::pread(state_->file.get(), &code.bytes[got], code.bytes.size() - got,
-                              static_cast<off_t>(begin + got));
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = retry_interrupted([&] {
+      return ::pread(state_->file.get(), &code.bytes[got], code.bytes.size() - got,
+                     static_cast<off_t>(begin + got));
+    });
     if (n <= 0) break;
     got += static_cast<std::size_t>(n);
   }

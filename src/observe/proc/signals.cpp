@@ -47,10 +47,7 @@ SignalWatch::~SignalWatch() {
 
 std::optional<SignalWatch::Signal> SignalWatch::take() {
   signalfd_siginfo info{};
-  ssize_t got = 0;
-  do {
-    got = ::read(fd_.get(), &info, sizeof info);
-  } while (got < 0 && errno == EINTR);
+  const ssize_t got = retry_interrupted([&] { return ::read(fd_.get(), &info, sizeof info); });
   if (got != static_cast<ssize_t>(sizeof info)) return std::nullopt;
   return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
 }

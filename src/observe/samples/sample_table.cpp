@@ -1,10 +1,11 @@
 #include "src/observe/samples/sample_table.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <tuple>
+
+#include "src/base/clock.h"
 
 namespace hwprof::observe {
 namespace {
@@ -14,15 +15,9 @@ constexpr std::size_t kMaximumStacks = 200'000;
 constexpr std::size_t kMaximumThreads = 4096;
 // Of CPU time, for judging loops. An interpreter leaves tens of thousands of instructions with a
 // sample or two: the hottest are judged first.
-constexpr double kJudgingSeconds = 2;
+constexpr double kJudgingNs = 2e9;
 // Of stacks that end after one frame, from which on frame pointers are missing and not unused.
 constexpr double kBrokenShare = 0.2;
-
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -85,10 +80,10 @@ void SampleTable::add_spots(SampleProfile& profile, bool lines) {
   std::map<Key, std::set<int>> threads;
   std::map<std::tuple<std::string, int, std::string>, std::uint64_t> by_line;
   std::uint64_t unjudged = 0;
-  const double end = cpu_seconds() + kJudgingSeconds;
+  const double end = thread_cpu_ns() + kJudgingNs;
   for (const auto& [place, hits] : by_heat) {
     LoopClass loop;
-    if (cpu_seconds() < end) {
+    if (thread_cpu_ns() < end) {
       loop = images.loop(place);
     } else {
       unjudged += hits->samples;

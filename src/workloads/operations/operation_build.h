@@ -89,6 +89,22 @@ double items_error(std::size_t items, std::size_t floats, double multiply_adds, 
   return error;
 }
 
+// The same as a task's check, of a call whose items (its member `items` counts them) are `input`
+// floats of `x` each.
+template <class Call>
+std::function<double()> items_check(const Call& call, std::size_t Call::*items, std::size_t input,
+                                    std::size_t floats, double multiply_adds,
+                                    Expected (*expected)(const Call&)) {
+  return [=] {
+    return items_error(call.*items, floats, multiply_adds, call.y, [&](std::size_t item) {
+      Call part = call;
+      part.*items = 1;
+      part.x += item * input;
+      return expected(part);
+    });
+  };
+}
+
 // Blocks of documents that may differ in length, whose rows begin at `start`: the shortest and
 // the longest of them, and others in between.
 std::vector<CheckBlock> document_blocks(std::span<const std::size_t> start, std::size_t channels,

@@ -119,16 +119,9 @@ void build_batchnorm(OperationBuild& build) {
   build.describe(variant, batchnorm_cost(call.pixels, channels));
   build.expected = [call] { return batchnorm_expected(call); };
   build.task.run = [call, run = variant.run] { run(call); };
-  build.task.check = [call] {
-    constexpr double kSquareRoot = 20;  // as long as so many multiply-adds
-    const double cost = kSquareRoot * static_cast<double>(call.channels);
-    return items_error(call.pixels, call.channels, cost, call.y, [&](std::size_t pixel) {
-      BatchnormCall part = call;
-      part.pixels = 1;
-      part.x += pixel * call.channels;
-      return batchnorm_expected(part);
-    });
-  };
+  constexpr double kSquareRoot = 20;  // as long as so many multiply-adds
+  build.task.check = items_check(call, &BatchnormCall::pixels, channels, channels,
+                                 kSquareRoot * static_cast<double>(channels), batchnorm_expected);
 }
 
 void build_average_pool(OperationBuild& build) {
@@ -145,16 +138,9 @@ void build_average_pool(OperationBuild& build) {
   build.describe(variant, average_pool_cost(batch, pixels, channels));
   build.expected = [call] { return average_pool_expected(call); };
   build.task.run = [call, run = variant.run] { run(call); };
-  build.task.check = [call] {
-    const std::size_t floats = call.pixels * call.channels;
-    const auto cost = static_cast<double>(floats);
-    return items_error(call.images, call.channels, cost, call.y, [&](std::size_t image) {
-      AveragePoolCall part = call;
-      part.images = 1;
-      part.x += image * floats;
-      return average_pool_expected(part);
-    });
-  };
+  const std::size_t floats = pixels * channels;
+  build.task.check = items_check(call, &AveragePoolCall::images, floats, channels,
+                                 static_cast<double>(floats), average_pool_expected);
 }
 
 }  // namespace hwprof
