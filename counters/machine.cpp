@@ -104,10 +104,6 @@ const PmuDevice* PmuInfo::for_cpu(unsigned cpu) const {
   return found == devices.end() ? nullptr : &*found;
 }
 
-bool Machine::has_isa(const std::string& name) const {
-  return std::find(isa.begin(), isa.end(), name) != isa.end();
-}
-
 Machine probe_machine(unsigned cpu) {
   Machine machine;
   if (utsname names{}; uname(&names) == 0) {

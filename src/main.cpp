@@ -11,7 +11,7 @@
 #include "src/blas/ladder/rung.h"
 #include "src/cli/options.h"
 #include "src/commands/commands.h"
-#include "src/report/render/output.h"
+#include "src/report/render/write_report.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "kernels/ops/conv1d.h"
 #include "kernels/thread_team.h"
-#include "src/workloads/inputs/synthetic.h"
+#include "src/workloads/inputs/documents.h"
 
 namespace hwprof {
 namespace {

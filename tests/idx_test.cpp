@@ -1,6 +1,4 @@
 // MNIST's files, good and bad: every refusal names the file and what was found in it.
-#include "src/workloads/inputs/idx.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/workloads/inputs/image_set.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof {

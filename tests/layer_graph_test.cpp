@@ -9,7 +9,6 @@
 #include <string>
 
 #include "src/workloads/networks/layer_json.h"
-#include "src/workloads/networks/resnet20.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof {

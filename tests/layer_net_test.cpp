@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "src/workloads/networks/resnet20.h"
+#include "src/workloads/networks/layer_graph.h"
 
 namespace hwprof {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "src/workloads/inputs/digits.h"
+#include "src/workloads/inputs/image_set.h"
 #include "src/workloads/inputs/random.h"
 #include "src/workloads/mlp/mlp_training.h"
 

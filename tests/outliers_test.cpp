@@ -1,9 +1,9 @@
-#include "src/measure/outliers.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "src/measure/repeats.h"
 
 namespace hwprof {
 namespace {

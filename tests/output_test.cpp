@@ -1,5 +1,3 @@
-#include "src/report/render/output.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +14,7 @@
 #include <thread>
 
 #include "src/base/unique_fd.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof::report {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "src/base/format.h"
 #include "src/report/data/writers.h"
+#include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
-#include "src/report/documents/regions.h"
 #include "src/report/render/render.h"
 
 namespace hwprof {

@@ -1,5 +1,3 @@
-#include "src/workloads/inputs/synthetic.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "src/workloads/inputs/documents.h"
 #include "src/workloads/inputs/random.h"
 
 namespace hwprof {

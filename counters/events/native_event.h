@@ -1,6 +1,8 @@
 // One event as the kernel knows it: what every name becomes, whoever resolved it.
 #pragma once
 
+#include <linux/perf_event.h>
+
 #include <cstdint>
 #include <string>
 
@@ -14,8 +16,12 @@ struct NativeEvent {
   std::string text;  // "cpu/FP_ARITH_INST_RETIRED:SCALAR/ 0x3c7", for people
 
   // Same counter: text does not matter.
-  [[nodiscard]] bool same_as(const NativeEvent& other) const;
-  [[nodiscard]] bool is_software() const;
+  [[nodiscard]] bool same_as(const NativeEvent& other) const {
+    return type == other.type && config == other.config && config1 == other.config1 &&
+           config2 == other.config2 && exclude_user == other.exclude_user &&
+           exclude_kernel == other.exclude_kernel;
+  }
+  [[nodiscard]] bool is_software() const { return type == PERF_TYPE_SOFTWARE; }
 };
 
 }  // namespace hwprof

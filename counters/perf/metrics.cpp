@@ -57,14 +57,6 @@ std::optional<double> gflops(std::optional<double> flops, double seconds) {
   return *flops / seconds * 1e-9;
 }
 
-std::optional<double> miss_ratio(std::optional<double> misses, std::optional<double> references) {
-  return quotient(misses, references);
-}
-
-std::optional<double> gigahertz(std::optional<double> cycles, std::optional<double> task_clock_ns) {
-  return quotient(cycles, task_clock_ns);
-}
-
 Limits limits_of(const CoreRow* core) {
   Limits limits;
   if (core != nullptr) limits.max_ipc = 2.0 * core->width;

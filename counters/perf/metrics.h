@@ -17,9 +17,6 @@ std::optional<double> value_of(std::span<const EventCount> counts, std::string_v
 // Each absent when an input is absent or a divisor is 0.
 std::optional<double> ipc(std::optional<double> instructions, std::optional<double> cycles);
 std::optional<double> gflops(std::optional<double> flops, double seconds);
-std::optional<double> miss_ratio(std::optional<double> misses, std::optional<double> references);
-// Clock rate while the thread ran, from the time on the CPU.
-std::optional<double> gigahertz(std::optional<double> cycles, std::optional<double> task_clock_ns);
 
 struct Limits {
   double max_ipc = 32;                // no core renames more than 16 operations a cycle

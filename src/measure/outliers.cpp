@@ -1,5 +1,3 @@
-#include "src/measure/outliers.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "src/measure/repeats.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {

@@ -62,8 +62,6 @@ struct Machine {
   PmuInfo pmu;
   std::optional<int> perf_event_paranoid;  // absent: the kernel has no perf_event
   std::optional<bool> nmi_watchdog;
-
-  [[nodiscard]] bool has_isa(const std::string& name) const;
 };
 
 // How a count came about. Everything but kOk and kScaled has no value, and a reason instead.

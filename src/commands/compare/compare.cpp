@@ -10,7 +10,6 @@
 #include "src/report/data/writers.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
-#include "src/report/render/output.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
@@ -120,9 +119,7 @@ Result<std::vector<Comparable>> read_all(const std::vector<std::string>& paths) 
 
 Result<int> run_compare(const CompareOptions& options) {
   // 1. What the files hold.
-  if (!options.output.file.empty()) {
-    TRY(report::check_writable(options.output.file));
-  }
+  TRY(report::check_outputs({options.output.file}));
   TRY(const std::vector<Comparable> reports, read_all(options.files));
   const Comparable& baseline = reports.front();
 

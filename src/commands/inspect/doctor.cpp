@@ -8,7 +8,6 @@
 #include "src/cli/values.h"
 #include "src/commands/commands.h"
 #include "src/commands/inspect/doctor_checks.h"
-#include "src/commands/inspect/doctor_facts.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {

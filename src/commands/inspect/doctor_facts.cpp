@@ -1,5 +1,3 @@
-#include "src/commands/inspect/doctor_facts.h"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "src/base/text.h"
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"
+#include "src/commands/inspect/doctor_checks.h"
 
 namespace hwprof {
 namespace {

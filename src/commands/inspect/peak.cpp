@@ -20,6 +20,7 @@ struct PeakOptions {
 };
 
 Result<int> run_peak(const PeakOptions& options) {
+  TRY(report::check_outputs({options.output.file}));
   const bool pinned = !options.pin.empty();
   if (pinned) TRY(pin_to(options.pin));
   report::PeakReport record;

@@ -11,8 +11,8 @@
 #include "src/commands/commands.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/render/write_report.h"
+#include "src/workloads/networks/layer_graph.h"
 #include "src/workloads/networks/layer_json.h"
-#include "src/workloads/networks/resnet20.h"
 #include "src/workloads/operations/operation.h"
 
 namespace hwprof {

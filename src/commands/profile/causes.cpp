@@ -1,11 +1,10 @@
-#include "src/commands/profile/causes.h"
-
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "kernels/ops/conv1d.h"
 #include "src/base/clock.h"
+#include "src/commands/profile/profile.h"
 #include "src/measure/agreement.h"
 #include "src/measure/statistics.h"
 #include "src/workloads/operations/operation.h"

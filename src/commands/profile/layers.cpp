@@ -13,10 +13,9 @@
 #include "src/commands/profile/regions.h"
 #include "src/measure/schedule.h"
 #include "src/measure/statistics.h"
+#include "src/workloads/networks/layer_graph.h"
 #include "src/workloads/networks/layer_json.h"
 #include "src/workloads/networks/layer_net.h"
-#include "src/workloads/networks/layer_table.h"
-#include "src/workloads/networks/resnet20.h"
 
 namespace hwprof {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "counters/machine/affinity.h"
 #include "src/cli/options.h"
-#include "src/model/output.h"
 #include "src/model/regions_record.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 

@@ -17,8 +17,7 @@
 #include "src/commands/profile/regions.h"
 #include "src/measure/agreement.h"
 #include "src/measure/statistics.h"
-#include "src/workloads/inputs/digits.h"
-#include "src/workloads/inputs/idx.h"
+#include "src/workloads/inputs/image_set.h"
 #include "src/workloads/mlp/mlp_training.h"
 
 namespace hwprof {

@@ -2,9 +2,12 @@
 // which BLAS served it, and whether the time agrees with the complexity analysis.
 #pragma once
 
+#include <optional>
+
 #include "src/base/result.h"
 #include "src/commands/profile/options.h"
 #include "src/commands/profile/session.h"
+#include "src/workloads/inputs/batch.h"
 
 namespace hwprof {
 
@@ -17,5 +20,11 @@ Result<int> run_profile(const ProfileOptions& options);
 Result<void> profile_workload(ProfileSession& session, const TextCnnOptions& options);
 Result<void> profile_workload(ProfileSession& session, const NetworkOptions& options);
 Result<void> profile_workload(ProfileSession& session, const MlpOptions& options);
+
+// Why variants are far from their ceiling: what can be timed alone is timed alone, and nothing else
+// is said. Fills the causes of what complexity_agreement() found far from its ceiling, some
+// milliseconds each: the BLAS from its ladder, a call of the same variant on hardly any work, and
+// the copy of im2col over `batch`.
+void measure_causes(ProfileSession& session, const Batch& batch);
 
 }  // namespace hwprof

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "counters/regions/region.h"
@@ -19,9 +18,9 @@
 #include "src/observe/proc/maps.h"
 #include "src/observe/samples/sampling.h"
 #include "src/report/data/writers.h"
-#include "src/report/documents/regions.h"
+#include "src/report/documents/content.h"
 #include "src/report/flame/flame.h"
-#include "src/report/render/output.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {
@@ -36,11 +35,15 @@ std::string shape_text(const Task& task) {
   return fmt::format("{}", fmt::join(sizes, " "));
 }
 
-constexpr int kOverheadRounds = 15;
+constexpr std::size_t kOverheadRounds = 15;
 constexpr double kTurnSeconds = 0.010;
-constexpr std::size_t kModes = 4;  // none, counting, sampling, tracing
-constexpr const char* kModeNames[kModes] = {"none", "counting", "sampling", "tracing"};
-enum WatchMode : std::size_t { kNone, kCounting, kSampling, kTracing };
+
+// One way of watching: its row, and what it was measured by.
+struct WatchedTurns {
+  report::OverheadRow row;
+  std::optional<double> seconds;  // of this round
+  std::vector<double> pass_ns, ratios;
+};
 
 // Rings of samples, mapped into this process.
 std::uint64_t mapped_ring_bytes() {
@@ -62,18 +65,8 @@ double seconds_of(const std::function<void()>& work, int passes) {
 Result<void> check_region_options(const MeasureOptions& options,
                                   std::span<const std::string> events) {
   if (auto done = check_region_view(options.regions.view, events); !done) return done;
-  std::set<std::string> named{options.output.file};
-  for (const std::string& path :
-       {options.regions.trace, options.regions.csv, options.regions.flame}) {
-    if (path.empty()) continue;
-    if (!named.insert(path).second) {
-      return usage_error(
-          fmt::format("two of --output, --trace, --regions and --flame name the file {}", path),
-          "the later would replace the earlier");
-    }
-    if (auto done = report::check_writable(path); !done) return done;
-  }
-  return {};
+  return report::check_outputs(
+      {options.output.file, options.regions.trace, options.regions.csv, options.regions.flame});
 }
 
 Result<void> start_regions(const RegionOptions& options, std::span<const std::string> events) {
@@ -178,56 +171,58 @@ void RegionTasks::run_plain() const {
 
 std::vector<report::OverheadRow> measure_overhead(const RegionPasses& work,
                                                   const std::atomic<bool>& stop) {
+  using enum report::WatchMode;
   RegionRuntime& runtime = RegionRuntime::instance();
-  std::vector<report::OverheadRow> rows(kModes);
-  std::vector<double> pass_ns[kModes], ratios[kModes];
+  std::vector<WatchedTurns> modes;
+  for (const auto& mode : model::EnumNames<report::WatchMode>::kAll)
+    modes.emplace_back().row.mode = mode.value;
   int passes = 1;
   while (seconds_of(work.plain, passes) < kTurnSeconds) passes *= 2;
 
   // Seconds of a turn; sampling begins and ends outside of them.
-  const auto turn = [&](WatchMode mode) -> std::optional<double> {
-    runtime.pause_trace(mode != kTracing);
-    if (mode != kSampling) return seconds_of(mode == kNone ? work.plain : work.pass, passes);
+  const auto turn = [&](report::OverheadRow& row) -> std::optional<double> {
+    runtime.pause_trace(row.mode != kTracing);
+    if (row.mode != kSampling)
+      return seconds_of(row.mode == kNone ? work.plain : work.pass, passes);
     auto sampling = observe::Sampling::open(::getpid(), false, {});
     if (!sampling) {
-      rows[kSampling].reason = sampling.error().what;
+      row.reason = sampling.error().what;
       return std::nullopt;
     }
-    rows[kSampling].memory_bytes = mapped_ring_bytes();
+    row.memory_bytes = mapped_ring_bytes();
     const double seconds = seconds_of(work.plain, passes);
     sampling->drain();
     return seconds;
   };
-  for (int round = 0; round < kOverheadRounds && !stop; ++round) {
-    std::optional<double> seconds[kModes];
-    for (std::size_t i = 0; i < kModes; ++i) {
+  for (std::size_t round = 0; round < kOverheadRounds && !stop; ++round) {
+    for (std::size_t i = 0; i < modes.size(); ++i) {
       // Nobody is always first, nor always behind the same one.
-      const auto mode = static_cast<WatchMode>((i + static_cast<std::size_t>(round)) % kModes);
-      seconds[mode] = turn(mode);
+      WatchedTurns& mode = modes[(i + round) % modes.size()];
+      mode.seconds = turn(mode.row);
     }
-    for (std::size_t mode = 0; mode < kModes; ++mode) {
-      if (!seconds[mode]) continue;
-      pass_ns[mode].push_back(*seconds[mode] / passes * 1e9);
-      ratios[mode].push_back(*seconds[mode] / *seconds[kNone]);
+    for (WatchedTurns& mode : modes) {
+      if (!mode.seconds) continue;
+      mode.pass_ns.push_back(*mode.seconds / passes * 1e9);
+      mode.ratios.push_back(*mode.seconds / *modes.front().seconds);
     }
   }
   runtime.pause_trace(false);
 
   const RegionRuntime::Bytes bytes = runtime.bytes_of_caller();
-  rows[kNone].memory_bytes = 0;
-  rows[kCounting].memory_bytes = bytes.regions;
-  rows[kTracing].memory_bytes = bytes.regions + bytes.trace;
-  for (std::size_t mode = 0; mode < kModes; ++mode) {
-    report::OverheadRow& row = rows[mode];
-    row.mode = kModeNames[mode];
-    if (pass_ns[mode].empty()) {
+  std::vector<report::OverheadRow> rows;
+  for (WatchedTurns& mode : modes) {
+    report::OverheadRow& row = rows.emplace_back(std::move(mode.row));
+    if (row.mode == kNone) row.memory_bytes = 0;
+    if (row.mode == kCounting) row.memory_bytes = bytes.regions;
+    if (row.mode == kTracing) row.memory_bytes = bytes.regions + bytes.trace;
+    if (mode.pass_ns.empty()) {
       if (row.reason.empty()) row.reason = "interrupted";
       continue;
     }
-    row.pass_ns = median(pass_ns[mode]);
-    row.ratio = median(ratios[mode]);
-    if (mode == kNone) continue;  // 1 by definition
-    const Interval interval = median_interval(ratios[mode]);
+    row.pass_ns = median(mode.pass_ns);
+    row.ratio = median(mode.ratios);
+    if (row.mode == kNone) continue;  // 1 by definition
+    const Interval interval = median_interval(mode.ratios);
     row.ratio_low = interval.low;
     row.ratio_high = interval.high;
   }

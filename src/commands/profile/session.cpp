@@ -16,7 +16,7 @@
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
 #include "src/measure/schedule.h"
-#include "src/report/render/output.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 namespace {
@@ -62,9 +62,7 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
   if (!machine.isa.empty()) {
     if (auto done = check_simd_cap(machine.isa); !done) return error_of(done);
   }
-  if (!options.output.file.empty()) {
-    if (auto done = report::check_writable(options.output.file); !done) return error_of(done);
-  }
+  TRY(report::check_outputs({options.output.file}));
 
   // CPUs first, since libraries size their thread pools by them when loaded.
   if (!machine.pin.empty()) {

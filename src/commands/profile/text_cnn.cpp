@@ -10,14 +10,13 @@
 
 #include "kernels/registry.h"
 #include "src/commands/interrupt.h"
-#include "src/commands/profile/causes.h"
 #include "src/commands/profile/profile.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
 #include "src/commands/profile/threads.h"
 #include "src/measure/agreement.h"
+#include "src/workloads/inputs/documents.h"
 #include "src/workloads/inputs/embedding.h"
-#include "src/workloads/inputs/synthetic.h"
 
 namespace hwprof {
 namespace {

@@ -12,10 +12,8 @@
 #include "src/commands/commands.h"
 #include "src/commands/loaded_blas.h"
 #include "src/commands/run/observe.h"
-#include "src/commands/run/output.h"
-#include "src/report/documents/survey.h"
+#include "src/report/documents/inspect.h"
 #include "src/report/printable.h"
-#include "src/report/render/output.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
@@ -106,7 +104,7 @@ Result<int> run_blas(const BlasOptions& options) {
   if (!options.run.request.command.empty()) return judge_command(options.run);
   const Budgets& budgets = options.quick ? kQuick : kFull;
   const auto deadline = Clock::now() + budgets.all;
-  if (!options.output.file.empty()) TRY(report::check_writable(options.output.file));
+  TRY(report::check_outputs({options.output.file}));
   TRY(const auto libraries, libraries_to_measure(options));
 
   report::BlasSurvey record;

@@ -1,4 +1,4 @@
-#include "src/commands/run/ladder.h"
+#include "src/blas/ladder/ladder.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,8 +10,8 @@
 #include "src/blas/evidence/own_openblas.h"
 #include "src/blas/evidence/trusted_file.h"
 #include "src/blas/judge/judge_run.h"
-#include "src/blas/ladder/ladder.h"
 #include "src/commands/interrupt.h"
+#include "src/commands/run/observe.h"
 #include "src/measure/peak.h"
 
 namespace hwprof {

@@ -15,7 +15,6 @@
 #include "src/base/files.h"
 #include "src/cli/groups.h"
 #include "src/commands/run/evidence.h"
-#include "src/commands/run/ladder.h"
 #include "src/commands/run/repetition.h"
 #include "src/commands/run/watch.h"
 #include "src/measure/regions_view.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "counters/machine/affinity.h"
-#include "src/model/output.h"
 #include "src/model/regions_record.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 

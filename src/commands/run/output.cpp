@@ -1,16 +1,12 @@
-#include "src/commands/run/output.h"
-
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <set>
-
 #include "src/base/text.h"
+#include "src/commands/run/observe.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
 #include "src/report/flame/flame.h"
 #include "src/report/printable.h"
-#include "src/report/render/output.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
@@ -34,17 +30,9 @@ void write(const report::Run& record, const RunOptions& options, Document docume
 }  // namespace
 
 Result<void> check_report_output(const RunOptions& options) {
-  std::set<std::string> named;
-  for (const std::string& path : {options.output.file, options.request.trace, options.flame,
-                                  options.folded, options.speedscope}) {
-    if (path.empty()) continue;
-    if (!named.insert(path).second) {
-      return usage_error(fmt::format("two outputs name the file {}", path),
-                         "the later would replace the earlier");
-    }
-    auto possible = report::check_writable(path);
-    if (!possible) return usage_error(possible.error().what, possible.error().hint);
-  }
+  const auto possible = report::check_outputs({options.output.file, options.request.trace,
+                                               options.flame, options.folded, options.speedscope});
+  if (!possible) return usage_error(possible.error().what, possible.error().hint);
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include "src/commands/commands.h"
 #include "src/commands/run/observe.h"
 #include "src/commands/run/options.h"
-#include "src/commands/run/output.h"
 #include "src/report/printable.h"
 
 namespace hwprof {

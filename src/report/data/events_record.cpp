@@ -2,7 +2,7 @@
 // model.
 #include <fmt/format.h>
 
-#include "src/report/data/json_of.h"
+#include "src/report/data/writers.h"
 #include "src/report/documents/inspect.h"
 
 namespace hwprof::model {

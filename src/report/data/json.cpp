@@ -1,7 +1,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "src/report/data/json_of.h"
 #include "src/report/data/writers.h"
 
 namespace hwprof::report {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/model/comparison_record.h"
+#include "src/model/regions_record.h"
 #include "src/model/run_record.h"
 #include "src/model/sweep_record.h"
 #include "src/report/document.h"
@@ -90,5 +91,14 @@ Table phases_table(const Training& training);
 Headline headline(const Comparison& comparison);
 // Rows that only one of the files has, a sentence each.
 std::vector<std::string> unmatched_rows(const FileComparison& file);
+
+// What a report says of regions: a table as PyTorch's profiler prints it, the same as JSON and CSV.
+std::string to_string(GroupBy group_by);
+// "forward / conv1d"; of a group its name.
+std::string path_of(const Region& row);
+
+// Nothing to say where there are no regions.
+Table regions_table(const std::optional<Regions>& regions);
+Table overhead_table(const std::optional<Regions>& regions);
 
 }  // namespace hwprof::report

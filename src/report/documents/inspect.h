@@ -1,5 +1,5 @@
-// Records of the commands that look at the machine, and what is said of them: `hwprof events`,
-// `doctor`, `peak` and `workloads`.
+// Records of the commands that look at the machine, and what is said of them: `hwprof blas`,
+// `events`, `doctor`, `peak` and `workloads`.
 #pragma once
 
 #include <optional>
@@ -70,6 +70,15 @@ struct NetworkOutline {
 
 Document workloads_document(const WorkloadList& list);
 Document network_document(const NetworkOutline& network);
+
+// What `hwprof blas` found: every BLAS of the machine, and the one that programs get.
+Document survey_document(const BlasSurvey& survey);
+std::string survey_json(const BlasSurvey& survey);  // hwprof.blas/1
+
+// "verdict=optimal provider=openblas core=Zen gflops=61.3 peak_fraction=0.87", for other tools;
+// "-" for what is not known.
+std::string verdict_line(VerdictKind verdict, const Blas& library, std::optional<double> gflops,
+                         std::optional<double> peak_fraction);
 
 }  // namespace hwprof::report
 

@@ -10,7 +10,6 @@
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/documents/regions.h"
 
 namespace hwprof::report {
 namespace {

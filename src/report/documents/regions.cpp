@@ -1,12 +1,11 @@
 // Regions for people: the columns of PyTorch's profiler under our field's names.
-#include "src/report/documents/regions.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "src/base/format.h"
+#include "src/report/documents/content.h"
 #include "src/report/documents/reasons.h"
 
 namespace hwprof::report {
@@ -158,14 +157,15 @@ Table overhead_table(const std::optional<Regions>& regions) {
   if (!regions) return table;
   Reasons reasons;
   for (const OverheadRow& row : regions->overhead) {
-    if (!row.pass_ns || !row.memory_bytes) reasons.add(given(row.reason), row.mode);
+    const std::string mode(model::name_of(row.mode));
+    if (!row.pass_ns || !row.memory_bytes) reasons.add(given(row.reason), mode);
     const std::string interval =
         row.ratio_low && row.ratio_high
             ? fmt::format("{:.3f} to {:.3f}", *row.ratio_low, *row.ratio_high)
             : std::string(kAbsent);
     table.rows.push_back(
         {"",
-         {row.mode, of_time(row.pass_ns),
+         {mode, of_time(row.pass_ns),
           row.ratio ? fmt::format("{:.3f}", *row.ratio) : std::string(kAbsent), interval,
           row.memory_bytes ? binary_bytes(static_cast<double>(*row.memory_bytes))
                            : std::string(kAbsent)}});

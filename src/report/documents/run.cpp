@@ -13,9 +13,8 @@
 #include "src/base/text.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
+#include "src/report/documents/inspect.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/documents/regions.h"
-#include "src/report/documents/survey.h"
 #include "src/report/printable.h"
 
 namespace hwprof::report {

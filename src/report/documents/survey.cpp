@@ -1,11 +1,10 @@
-#include "src/report/documents/survey.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "src/base/format.h"
 #include "src/report/documents/content.h"
+#include "src/report/documents/inspect.h"
 #include "src/report/printable.h"
 
 namespace hwprof::report {

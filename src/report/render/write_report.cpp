@@ -1,5 +1,6 @@
 #include "src/report/render/write_report.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,9 +8,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <set>
 
-#include "src/report/render/output.h"
 #include "src/report/render/render.h"
 
 namespace hwprof::report {
@@ -46,7 +46,34 @@ TextStyle style_of(const Output& output, Stream stream) {
   return style;
 }
 
+Result<void> write_to(int fd, const std::string& bytes, const std::string& name) {
+  const int code = write_all(fd, bytes);
+  if (code == 0) return {};
+  return environment_error(code, "cannot write to " + name + ": " + std::strerror(code));
+}
+
 }  // namespace
+
+Result<void> write_stdout(const std::string& bytes) {
+  return write_to(STDOUT_FILENO, bytes, "standard output");
+}
+
+Result<void> write_stderr(const std::string& bytes) {
+  return write_to(STDERR_FILENO, bytes, "standard error");
+}
+
+Result<void> check_outputs(std::initializer_list<std::string_view> files) {
+  std::set<std::string_view> named;
+  for (const std::string_view file : files) {
+    if (file.empty()) continue;
+    if (!named.insert(file).second) {
+      return usage_error(fmt::format("two outputs name the file {}", file),
+                         "the later would replace the earlier");
+    }
+    TRY(check_writable(std::string(file)));
+  }
+  return {};
+}
 
 std::string rendered(const Document& document, const Output& output, Stream stream) {
   if (output.format == Format::kMarkdown) return as_markdown(document);

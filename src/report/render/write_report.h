@@ -1,15 +1,33 @@
-// A command's result on its way to where Output says, in the format that Output says: the only
-// place that knows all formats.
+// Where and how a command's result is written (what --format, -o and --full say, for every command
+// alike), and its way there: the only place that knows all formats.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
+#include "src/base/files.h"
 #include "src/base/result.h"
-#include "src/model/output.h"
 #include "src/report/document.h"
 
+namespace hwprof {
+
+enum class Format { kText, kJson, kCsv, kMarkdown };
+
+struct Output {
+  Format format = Format::kText;
+  std::string file;   // empty: standard output, or standard error where that is the program's
+  bool full = false;  // of kText: all there is, not only what matters most; the others have all
+};
+
+}  // namespace hwprof
+
 namespace hwprof::report {
+
+// Refuses early two files of one name (Fault::kUsage), and one that cannot be written. An empty
+// name is none.
+Result<void> check_outputs(std::initializer_list<std::string_view> files);
 
 // How a record is said in each format; no CSV where that has no rows.
 template <class Record>
@@ -41,5 +59,14 @@ Result<void> write_report(const Record& record,
                          : rendered(writers.document(record), output, stream),
                      output, stream);
 }
+
+// Writes `bytes` to standard output; Fault::kEnvironment when they did not all arrive (full disk,
+// closed pipe).
+Result<void> write_stdout(const std::string& bytes);
+
+// The same to standard error, where the report on a program goes whose standard output it is not.
+Result<void> write_stderr(const std::string& bytes);
+
+using hwprof::write_file;
 
 }  // namespace hwprof::report

@@ -1,10 +1,9 @@
-#include "src/workloads/inputs/digits.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "src/workloads/inputs/image_set.h"
 #include "src/workloads/inputs/random.h"
 
 namespace hwprof {

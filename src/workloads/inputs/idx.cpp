@@ -1,5 +1,3 @@
-#include "src/workloads/inputs/idx.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -11,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "src/workloads/inputs/input_file.h"
+#include "src/workloads/inputs/image_set.h"
+#include "src/workloads/inputs/line_reader.h"
 
 namespace hwprof {
 namespace {

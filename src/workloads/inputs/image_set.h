@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "src/base/result.h"
+
 namespace hwprof {
 
 inline constexpr std::size_t kClasses = 10;
@@ -34,5 +36,18 @@ struct ImageSet {
     return last;
   }
 };
+
+// Digits for those who have no MNIST at hand: a set that an MLP can learn, but not by heart.
+// 28 x 28 pixels, ten classes in random order: a 5 x 7 glyph three times as large, at a random
+// place, in a random brightness, with pixels of it missing and noise over all. The same on every
+// platform for the same seed.
+ImageSet generate_digits(std::size_t images, std::uint64_t seed);
+
+// MNIST's files (IDX, yann.lecun.com/exdb/mnist): a big-endian magic number, 0x00000803 for images
+// and 0x00000801 for labels, the sizes as 32-bit numbers, then a byte a value. Plain or gzip.
+// Fault::kUsage names the file and what was found in it: no IDX file, cut or longer than its header
+// says, a gzip that ends early, nothing in it, more than the machine's memory, labels beyond 9, or
+// as many labels as there are no images.
+Result<ImageSet> read_idx(const std::string& images_path, const std::string& labels_path);
 
 }  // namespace hwprof

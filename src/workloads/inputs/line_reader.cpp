@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,7 +10,6 @@
 #include <cstring>
 
 #include "src/base/files.h"
-#include "src/workloads/inputs/input_file.h"
 
 namespace hwprof {
 namespace {
@@ -18,13 +18,10 @@ constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 Result<std::size_t> read_some(int fd, char* to, std::size_t bytes, const std::string& path) {
-  for (;;) {
-    const ssize_t got = ::read(fd, to, bytes);
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno == EINTR) continue;
-    return environment_error(
-        errno, fmt::format("cannot read {}: {}", display_name(path), std::strerror(errno)));
-  }
+  const ssize_t got = retry_interrupted([&] { return ::read(fd, to, bytes); });
+  if (got >= 0) return static_cast<std::size_t>(got);
+  return environment_error(
+      errno, fmt::format("cannot read {}: {}", display_name(path), std::strerror(errno)));
 }
 
 tl::unexpected<Error> no_copy(int code, std::string_view what) {
@@ -34,6 +31,25 @@ tl::unexpected<Error> no_copy(int code, std::string_view what) {
 }
 
 }  // namespace
+
+std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+Result<UniqueFd> open_input(const std::string& path) {
+  UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    const int code = errno;
+    return tl::make_unexpected(
+        Error{Fault::kUsage, code,
+              fmt::format("cannot open {}: {}", display_name(path), std::strerror(code)),
+              code == EACCES ? "you may not read it: see ls -l" : "check the path"});
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return usage_error(fmt::format("{} is a directory", display_name(path)), "name a file in it");
+  }
+  return fd;
+}
 
 Result<LineReader> LineReader::open(const std::string& path) {
   Result<UniqueFd> fd = open_input(path);

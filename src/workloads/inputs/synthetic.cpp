@@ -1,10 +1,9 @@
-#include "src/workloads/inputs/synthetic.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "src/workloads/inputs/documents.h"
 #include "src/workloads/inputs/random.h"
 
 namespace hwprof {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "src/base/result.h"
 #include "src/workloads/networks/layer_graph.h"
@@ -20,5 +21,10 @@ struct GraphFile {
 Result<GraphFile> parse_graph(const std::string& text, const std::string& file);
 
 std::string graph_json(const LayerGraph& graph);
+
+// Times of layers from another tool, as index,layer,seconds: what `--against` reads.
+// Seconds by layer. Fault::kUsage names the line of what is no such table, and the first layer that
+// is not the network's.
+Result<std::vector<double>> read_layer_table(const std::string& path, const Network& network);
 
 }  // namespace hwprof

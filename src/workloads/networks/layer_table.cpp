@@ -1,5 +1,3 @@
-#include "src/workloads/networks/layer_table.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -7,6 +5,7 @@
 #include <string_view>
 
 #include "src/workloads/inputs/line_reader.h"
+#include "src/workloads/networks/layer_json.h"
 
 namespace hwprof {
 namespace {

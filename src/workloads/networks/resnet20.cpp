@@ -1,6 +1,6 @@
-#include "src/workloads/networks/resnet20.h"
-
 #include <fmt/format.h>
+
+#include "src/workloads/networks/layer_graph.h"
 
 namespace hwprof {
 
