@@ -267,5 +267,25 @@ TEST(DoctorFacts, UseIsTheShareOfTheTimeBetween) {
   EXPECT_DOUBLE_EQ(use.at(0).steal, 0.125);
 }
 
+TEST(DoctorChecks, WhatTheHypervisorShows) {
+  DoctorFacts facts = healthy();
+  EXPECT_EQ(find(facts, "cpu").state, State::kGood);
+  facts.machine.id = {Vendor::kAmd, 25, 17, 1};
+  facts.machine.isa = {"avx", "avx2", "fma"};
+  facts.machine.virtualized = true;
+  const Finding hidden = find(facts, "cpu");
+  EXPECT_EQ(hidden.state, State::kNote);
+  EXPECT_THAT(hidden.finding, HasSubstr("the hypervisor hides AVX-512"));
+  EXPECT_THAT(hidden.remedy, HasSubstr("-cpu host"));
+
+  facts.machine.id = {Vendor::kIntel, 6, 186, 0};
+  facts.blas->version = "0.3.21";
+  facts.blas->core = "Prescott";
+  facts.blas->vector_class = report::VectorClass::kSse;
+  const Finding old = find(facts, "blas");
+  EXPECT_EQ(old.state, State::kMend);
+  EXPECT_THAT(old.consequence, HasSubstr("it does not know model 186"));
+}
+
 }  // namespace
 }  // namespace hwprof

@@ -43,6 +43,8 @@ report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
   blas::Evidence evidence{.requested = question.requested,
                           .environment = record.environment,
                           .isa = machine.isa,
+                          .cpu = machine.id,
+                          .virtualized = machine.virtualized,
                           .installed = blas::installed_blas(),
                           .cpus = question.cpus.size(),
                           .threads = loaded.threads_by_itself};

@@ -8,7 +8,7 @@ import harness
 from harness import CliTest, environment, hwprof
 
 CHECKS = ["pmu", "counting", "counters", "paranoid", "capabilities", "sandbox", "nmi-watchdog",
-          "userspace-reads", "libpfm4", "blas", "environment", "load", "steal", "smt", "governor",
+          "userspace-reads", "libpfm4", "cpu", "blas", "environment", "load", "steal", "smt", "governor",
           "turbo", "cpuset", "descriptors"]
 
 

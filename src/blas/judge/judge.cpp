@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "src/blas/judge/steps.h"
+#include "src/blas/providers/cpu_support.h"
 
 namespace hwprof::blas {
 namespace {
@@ -29,6 +30,10 @@ std::string assignments(const std::vector<std::string>& names,
                         set.count(name) != 0 ? set.at(name) : "");
   }
   return text;
+}
+
+VisibleCpu visible_cpu(const Evidence& evidence) {
+  return {evidence.cpu, evidence.isa, evidence.virtualized};
 }
 
 std::string_view width(VectorClass vectors) { return report::facts(vectors).width; }
@@ -192,6 +197,15 @@ void explain_environment(const Evidence& evidence, const Steps& steps, const Thr
   }
 }
 
+report::Blas blas_of(const LadderRung& rung) {
+  report::Blas blas;
+  blas.provider = rung.provider;
+  blas.version = rung.version;
+  blas.core = rung.core;
+  blas.vector_class = rung.vector_class;
+  return blas;
+}
+
 void explain_choice(const Evidence& evidence, const Steps& steps, const Thresholds& thresholds,
                     Explanation& explanation) {
   const LadderRung& chosen = steps.automatic != nullptr ? *steps.automatic : *steps.found;
@@ -204,6 +218,8 @@ void explain_choice(const Evidence& evidence, const Steps& steps, const Threshol
       fmt::format("{} {} chooses {} by itself: {}; its {} is {} times faster on this CPU",
                   in_words(evidence.library.provider), evidence.library.version, name_of(chosen),
                   state_of(chosen), name_of(best), times(times_faster(best, chosen).value)));
+  const std::string why = why_core(blas_of(chosen), visible_cpu(evidence));
+  if (!why.empty()) explanation.causes.push_back(why);
   // What is exported replaces what is set.
   const std::string name = best.setting.substr(0, best.setting.find('='));
   auto& unset = explanation.unset;
@@ -302,6 +318,8 @@ Verdict judge_by_width(const Evidence& evidence, const Thresholds& thresholds) {
       : evidence.at_work    ? kernels_of(library) + " did the work"
                             : fmt::format("{} {}", who_gets(evidence), in_words(library.provider));
   verdict.why = fmt::format("{}: {} {}", subject, code_of(vectors), on_this_cpu);
+  const std::string cause = why_core(library, visible_cpu(evidence));
+  if (!cause.empty()) verdict.why += "; " + cause;
   verdict.fix = how_to_get_better(library.provider, evidence);
   return verdict;
 }
@@ -408,6 +426,12 @@ void add_ignored_variables(const Evidence& evidence, Verdict& verdict) {
                              one ? "it" : "them");
 }
 
+// What the hypervisor hides, no library can use.
+void add_hidden(const Evidence& evidence, Verdict& verdict) {
+  const std::string odd = odd_about(visible_cpu(evidence));
+  if (!odd.empty() && verdict.why.find(odd) == std::string::npos) verdict.why += "; " + odd;
+}
+
 // Variables that allow fewer threads than there are CPUs.
 std::vector<std::string> thread_limits(const Evidence& evidence) {
   std::vector<std::string> names;
@@ -502,6 +526,7 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
     }
   }
   add_ignored_variables(evidence, verdict);
+  add_hidden(evidence, verdict);
   add_threads(evidence, verdict);
   return verdict;
 }

@@ -18,6 +18,7 @@
 
 #include "src/blas/providers/choice.h"
 #include "src/blas/providers/providers.h"
+#include "src/model/machine.h"
 
 namespace hwprof::blas {
 
@@ -53,6 +54,8 @@ struct Evidence {
   VectorClass executed = VectorClass::kNone;
   std::map<std::string, std::string> environment = {};
   std::vector<std::string> isa = {};  // of the machine
+  CpuId cpu = {};                     // the same, as it shows itself
+  bool virtualized = false;
   std::vector<report::InstalledBlas> installed = {};
   // CPUs that the library may use, and the threads that it takes by itself; absent: not known.
   std::size_t cpus = 1;

@@ -65,6 +65,8 @@ Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
   if (work.sampled) evidence.executed = class_of(work.loops);
   evidence.environment = run.evidence.declared.environment;
   evidence.isa = run.isa;
+  evidence.cpu = run.cpu;
+  evidence.virtualized = run.virtualized;
   evidence.installed = run.installed;
   evidence.achieved_fraction = run.evidence.achieved_rate.peak_fraction;
   evidence.library.behind = behind(run.ladder, work.library.path);

@@ -7,6 +7,7 @@
 
 #include "src/base/format.h"
 #include "src/base/text.h"
+#include "src/blas/providers/cpu_support.h"
 #include "src/blas/providers/providers.h"
 
 namespace hwprof {
@@ -307,6 +308,17 @@ Finding check_steal(const DoctorFacts& facts) {
               "vmstat 1   (column st; measure when it is 0, or on a dedicated host)");
 }
 
+Finding check_cpu(const DoctorFacts& facts) {
+  const std::string odd =
+      blas::odd_about({facts.machine.id, facts.machine.isa, facts.machine.virtualized});
+  if (odd.empty()) return good("nothing odd about what it shows of itself");
+  return note(odd, "A BLAS and a compiler's -march=native choose their kernels by what is shown.",
+              facts.machine.virtualized
+                  ? "on the host, give the guest its CPU: qemu -cpu host, or libvirt's "
+                    "<cpu mode='host-passthrough'/>"
+                  : "look for the setting in the firmware, and for clearcpuid= in /proc/cmdline");
+}
+
 Finding check_cpuset(const DoctorFacts& facts) {
   if (facts.online.empty()) return unknown("the kernel does not list its CPUs");
   const std::string found =
@@ -383,6 +395,12 @@ Finding check_blas(const DoctorFacts& facts) {
   if (blas.provider == report::Provider::kUnknown) {
     return note(found, "Nothing gives away who made it.", "hwprof --variant blas-gemm");
   }
+  const std::string why =
+      blas::why_core(blas, {facts.machine.id, facts.machine.isa, facts.machine.virtualized});
+  if (!why.empty()) {
+    return mend(found, fmt::format("Its kernels are narrower than this CPU's vectors: {}.", why),
+                "hwprof blas   (measures which core type is the fastest)");
+  }
   if (blas.threading == "single-threaded" && facts.cpus.size() > 1) {
     return note(found, "It computes with one thread, whatever is asked for.", install);
   }
@@ -404,6 +422,7 @@ constexpr Check kChecks[] = {{"pmu", check_pmu},
                              {"nmi-watchdog", check_watchdog},
                              {"userspace-reads", check_userspace_reads},
                              {"libpfm4", check_libpfm},
+                             {"cpu", check_cpu},
                              {"blas", check_blas},
                              {"environment", check_environment},
                              {"load", check_load},

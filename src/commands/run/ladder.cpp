@@ -73,6 +73,8 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
   report::RunBlas judged = blas::judge_run({.evidence = result.evidence,
                                             .ladder = result.ladder,
                                             .isa = record.machine.isa,
+                                            .cpu = record.machine.id,
+                                            .virtualized = record.machine.virtualized,
                                             .installed = installed,
                                             .cpus = cpus.size(),
                                             .attached = request.attach.has_value()});
