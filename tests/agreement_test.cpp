@@ -86,6 +86,15 @@ TEST(Agreement, ALayerFarFromItsCeilingDoesNotAgree) {
   EXPECT_THAT(result.text, HasSubstr("does not agree"));
 }
 
+TEST(Agreement, WhatNeighboursSlowedDownIsNotJudged) {
+  auto rows = good_rows();
+  rows[3] = row("maxpool", "simd", 16e3, 800, 3500);
+  rows[3].time_ns->min = 1500;
+  const report::Complexity result = judge(rows);
+  EXPECT_EQ(result.agrees, std::nullopt);
+  EXPECT_THAT(result.text, HasSubstr("its fastest call 1.88 times"));
+}
+
 TEST(Agreement, AnIntervalOverTheLimitIsNotJudged) {
   std::vector<Row> rows = good_rows();
   rows[5] = row("linear", "simd", 13e3, 100, 298);

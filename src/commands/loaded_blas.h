@@ -27,6 +27,18 @@ struct LoadedBlas {
 // of the report stands.
 Result<LoadedBlas> load_blas(const std::string& wanted, int threads);
 
+// The fastest BLAS that the ladder measured, where programs get another or none: what the same
+// products could take. Absent where they get the best one, or it cannot be had in this process;
+// then with the reason, where there is one to be told.
+struct BestBlas {
+  std::optional<LoadedBlas> loaded;
+  std::string reason;
+};
+BestBlas load_best(const report::ProfileBlas& judged, const LoadedBlas& found);
+
+// "OpenBLAS 0.3.21 Cooperlake"
+std::string library_in_words(const blas::Identity& identity);
+
 // An OpenMP build starts its threads at the first large product, with the affinity that the caller
 // has then; so this comes before the caller is narrowed to one CPU.
 void start_blas_threads(const BlasLibrary& library);

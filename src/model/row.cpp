@@ -8,6 +8,10 @@ double work_ns(const Row& row) {
   return row.cpu_time_ns ? row.cpu_time_ns->median : row.time_ns->median;
 }
 
+double least_ns(const Row& row) {
+  return row.cpu_time_ns ? row.cpu_time_ns->min : row.time_ns->min;
+}
+
 std::pair<double, double> work_interval_ns(const Row& row) {
   const auto of = [](const auto& time) {
     return std::pair(time.ci95_low.value_or(time.min), time.ci95_high.value_or(time.median));
@@ -174,7 +178,14 @@ template <>
 const Record& record<Row>() {
   static constexpr Field kFields[] = {
       field<&Row::op>("op", "", "operation: `conv1d`").column("op"),
-      field<&Row::variant>("variant", "", "`simd`, `blas-im2col`, ...").column("variant"),
+      field<&Row::variant>("variant", "",
+                           "`simd`, `blas-im2col`, ...; `best-gemm` is `blas-gemm` "
+                           "with the fastest BLAS that was measured, which programs "
+                           "here do not get")
+          .column("variant"),
+      field<&Row::library>("library", "", "whose products it calls; null: none")
+          .null_if_empty()
+          .column("library"),
       field<&Row::shape>("shape", "",
                          "its sizes; `rows` are embedded words, `positions` outputs of the "
                          "convolution, both summed over the batch")

@@ -81,6 +81,7 @@ struct Row {
   std::string op, variant;
   std::vector<std::pair<std::string, std::uint64_t>> shape;  // in the order to print
   int threads = 1;
+  std::string library;      // whose products it calls: "OpenBLAS 0.3.21 Haswell"; "" none
   std::uint64_t calls = 0;  // timed calls
   // By the wall clock. Of several threads only slices in which none waited for its CPU.
   std::optional<TimeNs> time_ns;         // absent: `reason`
@@ -113,6 +114,7 @@ struct Row {
 // What rates, shares and comparisons are made of: CPU time, of several threads wall time. The row
 // has a time.
 double work_ns(const Row& row);
+double least_ns(const Row& row);
 // Its interval; the least and the median where there is none.
 std::pair<double, double> work_interval_ns(const Row& row);
 

@@ -19,6 +19,7 @@ namespace hwprof {
 
 struct Task {
   std::string_view op, variant;
+  std::string library = {};  // whose products it calls, where not the session's; in words
   std::vector<std::pair<std::string, std::uint64_t>> shape;
   Cost cost;
   bool optimised = true;  // false: the naive reference

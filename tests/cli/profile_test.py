@@ -36,7 +36,8 @@ class Contract(unittest.TestCase):
         self.assertTrue(self.report["hwprof"]["version"])
 
     def test_there_is_a_row_for_every_operation_and_variant(self):
-        found = {(row["op"], row["variant"]) for row in self.report["rows"]}
+        found = {(row["op"], row["variant"]) for row in self.report["rows"]
+                 if not row["variant"].startswith("best-")}
         self.assertEqual(found, {(op, v) for op, names in VARIANTS.items() for v in names})
 
     def test_every_row_was_measured_and_is_right(self):
@@ -139,6 +140,24 @@ class Verdicts(unittest.TestCase):
         self.assertGreater(blas["factor"], 2)
         self.assertEqual(blas["environment"], {"OPENBLAS_CORETYPE": "Prescott"})
         self.assertIn("OPENBLAS_CORETYPE", blas["why"] + blas["fix"])
+
+    def test_variants_of_a_slow_blas_are_measured_with_the_best_one_too(self):
+        with open("/proc/cpuinfo") as info:
+            if " avx2 " not in info.read():
+                self.skipTest("the CPU has no AVX2")
+        report = profile("--time-budget", "6", "--variant", "simd,blas-gemm",
+                         env=environment(OPENBLAS_CORETYPE="Prescott"))
+        if report["blas"]["core"] != "Prescott":
+            self.skipTest("the default BLAS here is " + str(report["blas"]["provider"]))
+        rows = {row["variant"]: row for row in report["rows"] if row["op"] == "linear"}
+        self.assertEqual(list(rows), ["simd", "blas-gemm", "best-gemm"])
+        self.assertIsNone(rows["simd"]["library"])
+        self.assertRegex(rows["blas-gemm"]["library"], "OpenBLAS .* Prescott")
+        best = max((rung for rung in report["blas"]["ladder"] if rung["peak_fraction"]),
+                   key=lambda rung: rung["peak_fraction"])
+        self.assertTrue(rows["best-gemm"]["library"].endswith(best["core"]), rows["best-gemm"])
+        self.assertIsNotNone(rows["best-gemm"]["gflops"], rows["best-gemm"]["reason"])
+        self.assertLess(rows["best-gemm"]["max_rel_error"], 1e-5)
 
     def test_left_alone_it_is_optimal_or_a_faster_core_is_named(self):
         blas = self.blas()

@@ -190,6 +190,8 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
         tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
         how.checked_documents, *record.peak, result.peak_gflops, threads_of(tasks[i]),
         counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
+    if (tasks[i].needs_blas && tasks[i].library.empty() && blas.identity)
+      record.rows.back().library = library_in_words(*blas.identity);
     if (measured && (how.loops || how.repeat))
       add_repetition(record.rows.back(), measured->calls_a_slice);
     if (!measured) continue;

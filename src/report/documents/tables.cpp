@@ -15,10 +15,6 @@ namespace {
 
 constexpr bool kFull = true;  // a column that the brief form leaves out
 
-double least_ns(const Row& row) {
-  return row.cpu_time_ns ? row.cpu_time_ns->min : row.time_ns->min;
-}
-
 std::string peak_cell(const Row& row) {
   const double value = *row.peak_fraction * 100;
   if (!row.peak_fraction_low || !row.peak_fraction_high) return significant(value, 3);
@@ -62,6 +58,20 @@ std::string peak_fraction_reason(const Profile& profile, const Row& row) {
   if (row.peak_fraction) return "";
   if (!row.gflops) return gflops_reason(row);
   return profile.peak ? row.reason : profile.peak_reason;
+}
+
+// Which library stands behind which of the variants that call one, where there are two.
+std::string libraries_note(const std::vector<Row>& rows) {
+  const auto library_of = [&rows](std::string_view prefix) -> std::string {
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.variant.starts_with(prefix) && !row.library.empty();
+    });
+    return found != rows.end() ? found->library : "";
+  };
+  const std::string best = library_of("best-"), found = library_of("blas-");
+  if (best.empty()) return "";
+  return fmt::format("best-: {}, the fastest that was measured here; blas-: {}, what programs get.",
+                     best, found.empty() ? "none" : found);
 }
 
 Table operations_table(const Profile& profile) {
@@ -169,6 +179,10 @@ Table operations_table(const Profile& profile) {
   }
   append(table.notes, reasons.sentences());
   table.brief = unmeasured.sentences();
+  if (const std::string note = libraries_note(profile.rows); !note.empty()) {
+    table.notes.push_back(note);
+    table.brief.push_back(note);
+  }
   if (!undisturbed.empty()) {
     table.brief.push_back(fmt::format("% of FMA peak undisturbed, over the best tenth: {}",
                                       fmt::join(undisturbed, ", ")));
