@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "src/blas/evidence/achieved_rate.h"
+#include "src/blas/evidence/called.h"
 #include "src/blas/judge/judge.h"
 #include "src/blas/judge/judge_run.h"
 #include "tests/made_rung.h"
@@ -756,6 +757,69 @@ TEST(RunVerdict, CallsOfATinyProductAreBoundByTheirOverhead) {
   EXPECT_EQ(of.judged().verdict, kOptimal);
 }
 
+LadderRung with_calls(LadderRung rung, double fraction) {
+  rung.calls_fraction = fraction;
+  return rung;
+}
+
+// sgemv waits for memory: a square product would say 18 times.
+TEST(RunVerdict, FactorIsThatOfTheProgramsOwnCalls) {
+  Program of;
+  load(of, kReference, Provider::kReference);
+  call(of, kReference, 100, 2e9);
+  execute(of, kReference, 0.5, "scalar", false);
+  of.ladder = {with_calls(rung("as found", "", 0.05, Provider::kReference, kReference), 0.02),
+               with_calls(rung("auto", "SkylakeX", 0.9), 0.04)};
+  auto result = of.judged();
+  EXPECT_EQ(result.verdict, kUnoptimised);
+  EXPECT_EQ(result.factor, 2);
+  EXPECT_EQ(result.factor_of, report::FactorOf::kCalls);
+  EXPECT_EQ(result.fastest, "SkylakeX (512-bit) of libopenblas");
+  EXPECT_EQ(result.blas_share, 0.5);
+  EXPECT_EQ(result.blas_share_of, "CPU time");
+  EXPECT_NEAR(result.program_factor.value_or(0), 1 / (0.5 + 0.5 / 2), 1e-9);
+  EXPECT_THAT(result.why, HasSubstr("its calls run on scalar code at 0.020 of the FMA peak"));
+  EXPECT_THAT(result.why, HasSubstr("is 2.0 times faster with this program's calls"));
+
+  // Too few samples, but the time inside calls.
+  of.evidence.executed.samples = 10;
+  of.evidence.called.wall_ns = 1e9;
+  result =
+      judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .wall_ns = 20e9});
+  EXPECT_EQ(result.blas_share_of, "wall time");
+  EXPECT_NEAR(result.program_factor.value_or(0), 1 / (0.95 + 0.05 / 2), 1e-9);
+  of.evidence.called.wall_ns = std::nullopt;
+  result = of.judged();
+  EXPECT_EQ(result.program_factor, std::nullopt);
+  EXPECT_THAT(result.blas_share_of, StartsWith("not known"));
+
+  // What could not make them again is not compared with.
+  of.ladder[1].calls_fraction = std::nullopt;
+  EXPECT_EQ(of.judged().fastest, "");
+}
+
+TEST(RunVerdict, OfASquareProductHasNoFactorForTheProgram) {
+  Program of = program("Haswell", "256");
+  of.ladder = {rung("auto", "SkylakeX", 0.9), rung("as found", "Haswell", 0.47)};
+  const auto result = of.judged();
+  EXPECT_EQ(result.factor_of, report::FactorOf::kSgemm);
+  EXPECT_EQ(result.blas_share, 0.9);
+  EXPECT_EQ(result.program_factor, std::nullopt);
+}
+
+// The widest kernels there are were measured, and these calls gain nothing by them.
+TEST(RunVerdict, IsOptimalWhereItsCallsAllowNoMore) {
+  Program of;
+  load(of, kReference, Provider::kReference);
+  call(of, kReference, 100, 2e9);
+  execute(of, kReference, 0.5, "scalar", false);
+  of.ladder = {with_calls(rung("as found", "", 0.05, Provider::kReference, kReference), 0.040),
+               with_calls(rung("auto", "SkylakeX", 0.9), 0.041)};
+  EXPECT_EQ(of.judged().verdict, kOptimal);
+  of.ladder[1].peak_fraction = 0.4;  // nothing here is fast at anything
+  EXPECT_EQ(of.judged().verdict, kUnoptimised);
+}
+
 // One thread on purpose is enough for small products.
 TEST(RunVerdict, ThreadLimitMattersForLargeProductsOnly) {
   Program of = program("SkylakeX", "512");
@@ -1057,6 +1121,30 @@ TEST(AchievedRate, IsNotSaidWhereMuchOfTheTimeHasNoFlop) {
   result = achieved_rate(called, {}, {}, 200);
   EXPECT_EQ(result.gflops, std::nullopt);
   EXPECT_THAT(result.reason, HasSubstr("sgemm_batch_"));
+}
+
+TEST(AchievedRate, IsWithheldWhereRecordsWereLost) {
+  report::Called called;
+  called.how = "uprobe";
+  report::CallSite& product = called.calls.emplace_back();
+  product.symbol = "sgemm_";
+  product.flops = 1e9;
+  product.time_ns = 1e7;
+  EXPECT_TRUE(achieved_rate(called, {}, {}, 200).gflops);
+  called.lost = 7;
+  const auto result = achieved_rate(called, {}, {}, 200);
+  EXPECT_EQ(result.gflops, std::nullopt);
+  EXPECT_EQ(result.reason, "7 records of calls were lost");
+}
+
+TEST(SlowedByWatching, IsWhatWasAddedOverWhatWasNot) {
+  report::Called called;
+  EXPECT_EQ(slowed_by_watching(called, 1e9), std::nullopt) << "nothing was watched";
+  called.added_ns = 1e8;
+  EXPECT_NEAR(slowed_by_watching(called, 1.1e9).value_or(0), 0.1, 1e-9);
+  EXPECT_EQ(slowed_by_watching(called, 1e10), std::nullopt) << "1 %";
+  EXPECT_NEAR(slowed_by_watching(called, 5e7).value_or(0), 40, 1e-9) << "an estimate";
+  EXPECT_EQ(slowed_by_watching(called, 0), std::nullopt);
 }
 
 TEST(AchievedRate, SaysWhyThereIsNone) {

@@ -369,6 +369,7 @@ report::Run made_run() {
   run.system_s = 0.25;
   run.peak_rss_bytes = 123456789;
   run.cpus_used = 1.4;
+  run.slowed_by_observing = 0.14;
   run.pinned = {0, 2};
   run.machine = sample_machine();
   run.counters = {made_count("cycles", 1e9, ""), made_count("flops", 0, "no PMU here")};
@@ -382,6 +383,13 @@ report::Run made_run() {
   blas.core = "Haswell";
   blas.threads = 2;
   blas.factor = 1.9;
+  blas.factor_of = FactorOf::kCalls;
+  blas.calls_covered = 0.93;
+  blas.calls_note = "3 shapes made again, 93 % of the work in calls";
+  blas.fastest = "SkylakeX (512-bit) of libopenblas";
+  blas.blas_share = 0.9;
+  blas.blas_share_of = "CPU time";
+  blas.program_factor = 1.74;
   blas.why = "it runs AVX2 kernels";
   blas.fix = "unset OPENBLAS_CORETYPE";
   blas.findings = {"90 % of the CPU time is in the BLAS."};
@@ -426,6 +434,7 @@ report::Run made_run() {
   other.library = "/usr/lib/libopenblas.so.0";
   evidence.called.calls = {site, other};
   evidence.called.wall_ns = 4e8;
+  evidence.called.added_ns = 2e8;
   evidence.called.lost = 3;
   evidence.called.blind_to = {"calls inside one library"};
   evidence.called.reason = "records were lost";

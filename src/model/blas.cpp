@@ -47,6 +47,11 @@ const Record& record<LadderRung>() {
       interval<&LadderRung::peak_fraction_low, &LadderRung::peak_fraction_high>(
           "peak_fraction_ci95", "", "null: measured in fewer than three processes")
           .with(Field::kNullUnlessWhole),
+      field<&LadderRung::calls_fraction>("calls_fraction", "",
+                                         "the same of a program's own calls, made again"),
+      interval<&LadderRung::calls_fraction_low, &LadderRung::calls_fraction_high>(
+          "calls_fraction_ci95", "", "")
+          .with(Field::kNullUnlessWhole),
       field<&LadderRung::vector_class>("vector_class", "", "`avx2`, `avx512`, `neon`, ...")
           .null_if_empty(),
       field<&LadderRung::library>("library", "", "path"),
@@ -211,6 +216,8 @@ const Record& record<Called>() {
       field<&Called::calls>("calls", "", "outermost calls only; most FLOP first"),
       field<&Called::wall_ns>("wall_ns", "ns", "with at least one thread inside those with a time"),
       field<&Called::lost>("lost", "", "records that the kernel dropped"),
+      field<&Called::added_ns>("added_ns", "ns",
+                               "CPU time that watching has cost the program, estimated"),
       field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
       field<&Called::reason>("reason", "", "why `how` is none, or not the best one")
           .null_if_empty(),
@@ -325,6 +332,17 @@ template <>
 const Record& record<RunBlas>() {
   static constexpr Field kFields[] = {
       spliced_base<RunBlas, JudgedBlas>(),
+      field<&RunBlas::factor_of>("factor_of", "", "what `factor` was measured with"),
+      field<&RunBlas::fastest>("fastest", "", "rung with which `factor` compares").null_if_empty(),
+      field<&RunBlas::calls_covered>("calls_covered", "",
+                                     "of the work in calls: in those that were made again"),
+      field<&RunBlas::calls_note>("calls_note", "", "which were, or why none").null_if_empty(),
+      field<&RunBlas::program_factor>("program_factor", "",
+                                      "of the whole program: 1 / (1 - p + p / `factor`)"),
+      field<&RunBlas::blas_share>("blas_share", "", "p: of the program's time, in its BLAS"),
+      field<&RunBlas::blas_share_of>("blas_share_of", "",
+                                     "`CPU time`, `wall time`; else why there is none")
+          .null_if_empty(),
       field<&RunBlas::findings>("findings", "", "sentences, the most important first"),
       field<&RunBlas::evidence>("evidence", "", ""),
   };

@@ -88,7 +88,8 @@ struct Blas {
 // What the judge says of it. (Bases of a record are never two: fields.h finds members by address.)
 struct Verdict : Blas {
   VerdictKind verdict = VerdictKind::kInconclusive;
-  // Best rung / as found: how many times faster it could be, with its 95 % interval.
+  // Best rung / as found, in what was measured: how many times faster it could be, with its 95 %
+  // interval.
   std::optional<double> factor, factor_low, factor_high;
   std::string why, fix;  // `fix` is empty when nothing is to be changed
 };
@@ -111,12 +112,20 @@ struct LadderRung {
   // sgemm / FMA peak in interleaved slices of the same child, each over the thread's CPU time; the
   // 95 % interval needs several children.
   std::optional<double> peak_fraction, peak_fraction_low, peak_fraction_high;
+  // The same of a program's own calls, each as often as the program made it.
+  std::optional<double> calls_fraction, calls_fraction_low, calls_fraction_high;
   VectorClass vector_class = VectorClass::kNone;
   bool as_found = false;  // what a program gets here, environment included
   bool own = false;       // hwprof's own OpenBLAS: no program gets it, it is not installed
   std::string behind;     // of a wrapper: what does the work
   Results results;
   std::string reason;
+};
+
+// What a factor was measured with.
+enum class FactorOf : std::uint8_t {
+  kSgemm,  // a square product, whatever the program does
+  kCalls,  // the program's own, made again
 };
 
 // A library with the verdict on it, and what the verdict rests on.
@@ -201,6 +210,7 @@ struct Called {
   std::vector<CallSite> calls;        // outermost calls only; most FLOP first
   std::optional<double> wall_ns;      // with at least one thread inside those that have a time
   std::uint64_t lost = 0;             // records that the kernel dropped: counts are then too low
+  std::optional<double> added_ns;     // CPU time that watching has cost the program, estimated
   std::vector<std::string> blind_to;  // what this way of watching cannot see, a sentence each
   std::string reason;                 // why `how` is none, or not the best one
 };
@@ -272,6 +282,13 @@ struct BlasEvidence {
 
 // That of a program; its ladder was measured after the program had ended.
 struct RunBlas : JudgedBlas {
+  FactorOf factor_of = FactorOf::kSgemm;
+  std::optional<double> calls_covered;  // of the work in calls: in those that were made again
+  std::string calls_note;               // which were, or why none
+  std::string fastest;                  // what `factor` compares with, "SkylakeX (512-bit)"
+  // 1 / (1 - p + p / factor), with p the share of the program's time in its BLAS.
+  std::optional<double> program_factor, blas_share;
+  std::string blas_share_of;          // "CPU time", "wall time"; else why there is none
   std::vector<std::string> findings;  // one sentence each, most important first
   BlasEvidence evidence;
 };
@@ -308,6 +325,15 @@ struct EnumNames<report::VerdictKind> {
       {kNotCalled, "not-called", "no BLAS was"},
       {kOtherLibrary, "other-library", "the work was done by what is no BLAS"},
       {kInconclusive, "inconclusive", "the evidence is too little"},
+  };
+};
+
+template <>
+struct EnumNames<report::FactorOf> {
+  using enum report::FactorOf;
+  static constexpr EnumName<report::FactorOf> kAll[] = {
+      {kSgemm, "sgemm", "a square product, whatever the program does"},
+      {kCalls, "calls", "the program's own, made again"},
   };
 };
 
@@ -359,6 +385,7 @@ const Record& record<RunBlas>();
 namespace hwprof::report {
 
 inline std::string_view to_text(VectorClass vectors) { return model::name_of(vectors); }
+inline std::string_view to_text(FactorOf what) { return model::name_of(what); }
 inline std::string_view to_text(VerdictKind verdict) { return model::name_of(verdict); }
 
 }  // namespace hwprof::report

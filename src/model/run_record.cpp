@@ -96,6 +96,9 @@ const Record& record<Run>() {
       field<&Run::system_s>("system_s", "s", ""),
       field<&Run::peak_rss_bytes>("peak_rss_bytes", "B", "of the largest process of the tree"),
       field<&Run::peak_rss_reason>("peak_rss_reason", "", "why it is null").null_if_empty(),
+      field<&Run::slowed_by_observing>(
+          "slowed_by_observing", "",
+          "CPU time that watching calls added, over the program's own; null: below 0.05"),
       field<&Run::cpus_used>("cpus_used", "", "(user + system) / wall"),
       field<&Run::pinned>("pinned", "", "CPUs of `--pin`"),
       field<&Run::repeats>("repeats", "", "with `--repeat`, else null"),

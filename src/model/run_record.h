@@ -63,7 +63,9 @@ struct Run {
   std::optional<std::uint64_t> peak_rss_bytes;  // of the largest process of the tree
   std::string peak_rss_reason;                  // why it is absent
   std::optional<double> cpus_used;              // (user + system) / wall
-  CpuList pinned;                               // empty: --pin was not given
+  // CPU time that watching calls added, over the program's own; absent below 0.05.
+  std::optional<double> slowed_by_observing;
+  CpuList pinned;  // empty: --pin was not given
   Machine machine;
   std::vector<EventCount> counters;  // over the whole process tree; calls is 1
   RunBlas blas;

@@ -131,6 +131,50 @@ class Levels(EvidenceTest):
                 self.assertIn(report["blas"]["verdict"], VERDICTS)
                 self.assertTrue(report["blas"]["why"])
 
+    def test_the_factor_is_that_of_the_programs_own_calls(self):
+        _, report = self.observe(CALLER, "busy", "0.5", options=[])
+        blas = report["blas"]
+        measured = [rung for rung in blas["ladder"] if rung["gflops"] is not None]
+        if not measured:
+            self.skipTest(blas["ladder_note"])
+        self.assertIn("1 shape made again", blas["calls_note"])
+        self.assertEqual(blas["calls_covered"], 1)
+        for rung in measured:
+            self.assertIsNotNone(rung["calls_fraction"], rung["reason"])
+        if blas["factor"] is None:
+            self.assertIsNone(blas["program_factor"])
+            return
+        self.assertEqual(blas["factor_of"], "calls")
+        if blas["program_factor"] is None:
+            self.assertIn("not known", blas["blas_share_of"])
+            return
+        share = blas["blas_share"]
+        self.assertAlmostEqual(blas["program_factor"],
+                               1 / (1 - share + share / blas["factor"]), places=6)
+
+    def test_numbers_that_watching_slowed_are_marked(self):
+        more = self.as_nobody() if AS_ROOT else {}
+        _, report = self.observe(CALLER, "tiny", "300000", **more)
+        called = report["blas"]["evidence"]["called"]
+        if called["how"] == "none":
+            self.skipTest(called["reason"])
+        self.assertAlmostEqual(called["added_ns"],
+                               50 * sum(site["count"] for site in called["calls"]))
+        cpu = 1e9 * (report["user_s"] + report["system_s"])
+        slowed = called["added_ns"] / max(cpu - called["added_ns"], cpu / 20)
+        if slowed >= 0.05:
+            self.assertAlmostEqual(report["slowed_by_observing"], slowed)
+        else:
+            self.assertIsNone(report["slowed_by_observing"])
+
+    @unittest.skipUnless(has_uprobes(), "needs root and uprobes")
+    def test_probes_on_tiny_calls_are_marked(self):
+        report = self.observe(CALLER, "tiny", "30000")[1]
+        self.assertGreater(report["blas"]["evidence"]["called"]["added_ns"], 30000 * 700)
+        self.assertGreater(report["slowed_by_observing"], 0.05)
+        text = hwprof("run", "--no-ladder", "--", CALLER, "tiny", "30000").stderr
+        self.assertIn("slowed by observing: about ", text)
+
     def test_the_exit_code_passes(self):
         done, report = self.observe("sh", "-c", '"$0" fortran; exit 7', CALLER)
         self.assertEqual((done.returncode, report["exit"]), (7, 7))

@@ -127,6 +127,10 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
                                    const std::vector<report::LoadedLibrary>& loaded,
                                    std::optional<double> core_peak_gflops) {
   report::AchievedRate result;
+  if (called.lost > 0) {
+    result.reason = fmt::format("{} records of calls were lost", called.lost);
+    return result;
+  }
   const Total sum = total(called);
   const bool timed = sum.timed.flops >= (1 - kNegligible) * sum.all.flops;
   const CalledWork& work = timed ? sum.timed : sum.all;

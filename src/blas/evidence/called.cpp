@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "src/blas/evidence/call_candidates.h"
 #include "src/observe/calls/audit.h"
+#include "src/observe/calls/probes.h"
 #include "src/observe/calls/tracefs.h"
 #include "src/observe/calls/uprobes.h"
 
@@ -72,6 +74,9 @@ void finish_audit(const observe::Audit& audit, const CommandFiles& files, report
   }
   called.how = "audit";
   called.calls = audit.sites();
+  double calls = 0;
+  for (const report::CallSite& site : called.calls) calls += static_cast<double>(site.count);
+  called.added_ns = observe::kAuditNs * calls;
   if (!ignored.empty()) called.blind_to.push_back(ignored + ".");
   called.blind_to.emplace_back(
       "Calls within one library, into static code, or by addresses that were taken when a file was "
@@ -89,6 +94,7 @@ void finish_uprobes(observe::Uprobes& uprobes, report::Called& called) {
   called.calls = uprobes.finish();
   called.wall_ns = uprobes.wall_ns();
   called.lost = uprobes.lost();
+  called.added_ns = uprobes.added_ns();
   called.blind_to = uprobes.notes();
   called.blind_to.emplace_back(
       "Routines without a symbol (a static BLAS in a stripped file) are not seen.");
@@ -147,6 +153,14 @@ report::Called CallWatch::finish() {
   state_->uprobes.reset();
   state_->audit.reset();
   return std::move(state_->called);
+}
+
+std::optional<double> slowed_by_watching(const report::Called& called, double cpu_ns) {
+  constexpr double kNoticed = 0.05;
+  const double added = called.added_ns.value_or(0);
+  // What was added is in the time that was measured; an estimate that exceeds it is too high.
+  const double slowed = added / std::max(cpu_ns - added, cpu_ns / 20);
+  return cpu_ns > 0 && slowed >= kNoticed ? std::optional(slowed) : std::nullopt;
 }
 
 void remove_leftovers() { observe::remove_leftover_probes(); }

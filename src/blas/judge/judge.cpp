@@ -60,9 +60,16 @@ std::string name_of(const LadderRung& rung) {
 // "sgemm runs on 256-bit kernels at 0.47 of the FMA peak"
 std::string state_of(const LadderRung& rung) {
   const bool known = rank(rung.vector_class) >= 0;
-  return fmt::format("sgemm {} {:.2f} of the FMA peak",
-                     known ? "runs on " + code_of(rung.vector_class) + " at" : "reaches",
-                     *rung.peak_fraction);
+  const bool calls = rung.calls_fraction.has_value();
+  const double fraction = speed_of(rung).value;
+  return fmt::format(
+      "{} {}{} {:.{}f} of the FMA peak", calls ? "its calls" : "sgemm",
+      known ? (calls ? "run on " : "runs on ") + code_of(rung.vector_class) + " at" : "reach",
+      known || calls ? "" : "es", fraction, calls && fraction < 0.1 ? 3 : 2);
+}
+
+std::string_view measured_with(const LadderRung& rung) {
+  return rung.calls_fraction ? "with this program's calls" : "on this CPU";
 }
 
 // What to do, each advice once.
@@ -150,10 +157,10 @@ void explain_library(const Evidence& evidence, const Steps& steps, Explanation& 
   const LadderRung& best = *steps.best;
   const std::string variable_of_loader = deciding_variable(evidence);
   explanation.causes.push_back(
-      fmt::format("{} {}{}: {}; {} is {} times faster on this CPU", who_gets(evidence),
+      fmt::format("{} {}{}: {}; {} is {} times faster {}", who_gets(evidence),
                   library_in_words(evidence.library),
                   variable_of_loader.empty() ? "" : " from " + variable_of_loader, state_of(found),
-                  with_library(best), times(times_faster(best, found).value)));
+                  with_library(best), times(times_faster(best, found).value), measured_with(best)));
   explanation.fixes.push_back(evidence.requested.empty() || best.own ? how_to_select(best, evidence)
                                                                      : "--blas " + best.library);
   // That core is not what the library chooses by itself: its rung was measured to be slower.
@@ -178,9 +185,9 @@ void explain_environment(const Evidence& evidence, const Steps& steps, const Thr
   const std::string variable = core_variable(found.provider, evidence);
   if (!variable.empty() && times_faster(to, from).value > thresholds.optimal_factor) {
     explanation.causes.push_back(
-        fmt::format("{} is set in the environment: {}; {} is {} times faster on this CPU",
+        fmt::format("{} is set in the environment: {}; {} is {} times faster {}",
                     assignments({variable}, evidence.environment), state_of(from), name_of(to),
-                    times(times_faster(to, from).value)));
+                    times(times_faster(to, from).value), measured_with(to)));
     explanation.unset.push_back(variable);
   }
   const auto others = other_variables(found.provider, evidence);
@@ -215,9 +222,10 @@ void explain_choice(const Evidence& evidence, const Steps& steps, const Threshol
     return;
   }
   explanation.causes.push_back(
-      fmt::format("{} {} chooses {} by itself: {}; its {} is {} times faster on this CPU",
+      fmt::format("{} {} chooses {} by itself: {}; its {} is {} times faster {}",
                   in_words(evidence.library.provider), evidence.library.version, name_of(chosen),
-                  state_of(chosen), name_of(best), times(times_faster(best, chosen).value)));
+                  state_of(chosen), name_of(best), times(times_faster(best, chosen).value),
+                  measured_with(best)));
   const std::string why = why_core(blas_of(chosen), visible_cpu(evidence));
   if (!why.empty()) explanation.causes.push_back(why);
   // What is exported replaces what is set.
@@ -230,9 +238,9 @@ void explain_choice(const Evidence& evidence, const Steps& steps, const Threshol
 
 // The steps may each stay below the threshold that they exceed together.
 void explain_rest(const Evidence& evidence, const Steps& steps, Explanation& explanation) {
-  explanation.causes.push_back(fmt::format("{}; {} is {} times faster on this CPU",
-                                           state_of(*steps.found), name_of(*steps.best),
-                                           times(times_faster(*steps.best, *steps.found).value)));
+  explanation.causes.push_back(fmt::format(
+      "{}; {} is {} times faster {}", state_of(*steps.found), name_of(*steps.best),
+      times(times_faster(*steps.best, *steps.found).value), measured_with(*steps.best)));
   const std::string& setting = steps.best->setting;
   if (steps.best->library != steps.found->library) {
     explanation.fixes.push_back(how_to_select(*steps.best, evidence));
@@ -353,6 +361,16 @@ bool openblas_is_no_better(const std::vector<LadderRung>& ladder) {
   });
 }
 
+// Nothing here is faster at the program's own calls, among them what is fast at large products: it
+// is these calls that allow no more.
+bool calls_allow_no_more(const Steps& steps, const std::vector<LadderRung>& ladder,
+                         const Thresholds& thresholds) {
+  return steps.found->calls_fraction &&
+         std::any_of(ladder.begin(), ladder.end(), [&](const LadderRung& rung) {
+           return rung.calls_fraction && low(rung) >= thresholds.full_width_fraction;
+         });
+}
+
 // Nothing here is faster: is it as fast as the CPU allows?
 Verdict judge_best(const Evidence& evidence, const Steps& steps,
                    const std::vector<LadderRung>& ladder, const Thresholds& thresholds) {
@@ -360,7 +378,8 @@ Verdict judge_best(const Evidence& evidence, const Steps& steps,
   const LadderRung& best = *steps.best;
   const VectorClass widest = widest_vector_class(evidence.isa);
   Verdict verdict;
-  if (low(best) >= thresholds.full_width_fraction) {
+  if (low(best) >= thresholds.full_width_fraction ||
+      calls_allow_no_more(steps, ladder, thresholds)) {
     verdict.verdict = kOptimal;
     verdict.why = fmt::format("{}; nothing measured here is over {:.1f} times faster",
                               state_of(found), least_loss(evidence, steps, thresholds));
@@ -396,9 +415,10 @@ Verdict judge_borderline(const Steps& steps, const Ratio& ratio, double threshol
   Verdict verdict;
   verdict.verdict = kBorderline;
   verdict.why = fmt::format(
-      "{}; {} is {} times faster on this CPU, and {:.1f} is where a loss "
+      "{}; {} is {} times faster {}, and {:.1f} is where a loss "
       "begins: measure again on a quieter machine",
-      state_of(*steps.found), name_of(*steps.best), range(ratio.low, ratio.high), threshold);
+      state_of(*steps.found), name_of(*steps.best), range(ratio.low, ratio.high),
+      measured_with(*steps.best), threshold);
   return verdict;
 }
 
@@ -512,6 +532,7 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
   // By the median: kernels of half the width cannot reach that fraction, however wide the interval
   // of a busy machine.
   if (is_narrow(steps.found->vector_class, evidence.isa) &&
+      !(verdict.verdict == kOptimal && steps.found->calls_fraction) &&
       steps.found->peak_fraction.value_or(0) < thresholds.full_width_fraction) {
     verdict.verdict = kUnoptimised;
   }
@@ -562,6 +583,12 @@ std::string kernels_of(const report::Blas& library) {
   if (library.provider == Provider::kUnknown) return file_label(library.path);
   return std::string(facts(library.provider).label) +
          (library.core.empty() ? "" : " " + library.core + " kernels");
+}
+
+std::string rung_label(const LadderRung& rung) {
+  std::string label = name_of(rung);
+  if (!rung.core.empty()) label += fmt::format(" of {}", facts(rung.provider).label);
+  return label;
 }
 
 std::string file_label(const std::string& path) {

@@ -71,6 +71,8 @@ report::Verdict judge(const Evidence& evidence, const std::vector<report::Ladder
 // The variable that forces a core type of `provider`, if it is set and read; else "".
 std::string core_variable(Provider provider, const Evidence& evidence);
 
+// "SkylakeX (512-bit) of OpenBLAS", "the reference BLAS (scalar)".
+std::string rung_label(const report::LadderRung& rung);
 // "libopenblas Haswell kernels", "the reference BLAS"
 std::string kernels_of(const report::Blas& library);
 // "libtorch_cpu" of "/usr/lib/libtorch_cpu.so.1.13".

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/blas/judge/steps.h"
+
 namespace hwprof::blas {
 namespace {
 
@@ -107,6 +109,30 @@ std::vector<LadderRung> ladder_of_program(const std::vector<LadderRung>& climbed
   return ladder;
 }
 
+// The program's own calls say what the kernels cost it; what a call itself costs, hwprof's replay
+// pays too.
+void weigh_by_time(const RunEvidence& run, const Evidence& evidence, const ProviderAtWork& work,
+                   const std::vector<LadderRung>& ladder, RunBlas& result) {
+  const Steps steps = find_steps(evidence, ladder);
+  if (!result.factor || steps.best == nullptr) return;
+  result.factor_of =
+      steps.found->calls_fraction ? report::FactorOf::kCalls : report::FactorOf::kSgemm;
+  if (steps.best != steps.found) result.fastest = rung_label(*steps.best);
+  if (work.sampled) {
+    result.blas_share = work.blas_share;
+    result.blas_share_of = "CPU time";
+  } else if (run.evidence.called.wall_ns && run.wall_ns.value_or(0) > 0) {
+    result.blas_share = std::min(1.0, *run.evidence.called.wall_ns / *run.wall_ns);
+    result.blas_share_of = "wall time";
+  } else {
+    result.blas_share_of = "not known: too few samples, and no time inside calls";
+    return;
+  }
+  if (result.factor_of != report::FactorOf::kCalls) return;
+  const double share = *result.blas_share;
+  result.program_factor = 1 / (1 - share + share / *result.factor);
+}
+
 // "this CPU's 512-bit kernels are 1.9 times faster; OPENBLAS_CORETYPE=Haswell is set in the
 // environment: unset it"
 std::string loss_of(const Evidence& evidence, const Verdict& verdict,
@@ -116,18 +142,18 @@ std::string loss_of(const Evidence& evidence, const Verdict& verdict,
   }
   std::vector<std::string> parts;
   if (verdict.factor.value_or(0) > thresholds.optimal_factor) {
-    const LadderRung& best =
-        *std::max_element(ladder.begin(), ladder.end(), [](const auto& a, const auto& b) {
-          return a.peak_fraction.value_or(0) < b.peak_fraction.value_or(0);
-        });
+    const LadderRung& best = *std::max_element(
+        ladder.begin(), ladder.end(),
+        [](const auto& a, const auto& b) { return speed_of(a).value < speed_of(b).value; });
     const auto found =
         std::find_if(ladder.begin(), ladder.end(), [](const auto& rung) { return rung.as_found; });
     const bool wider = found != ladder.end() && rank(best.vector_class) > rank(found->vector_class);
     const std::string what =
         wider ? fmt::format("this CPU's {} kernels are", report::facts(best.vector_class).width)
               : (best.core.empty() ? file_label(best.library) : best.core) + " is";
-    parts.push_back(fmt::format("{} {:.{}f} times faster", what, *verdict.factor,
-                                *verdict.factor < 9.95 ? 1 : 0));
+    parts.push_back(fmt::format("{} {:.{}f} times faster{}", what, *verdict.factor,
+                                *verdict.factor < 9.95 ? 1 : 0,
+                                best.calls_fraction ? " with these calls" : ""));
   }
   const std::string variable = core_variable(evidence.library.provider, evidence);
   if (!variable.empty() && verdict.fix.find("unset " + variable) != std::string::npos) {
@@ -188,6 +214,7 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
       const std::vector<LadderRung> ladder = ladder_of_program(run.ladder, work.library);
       static_cast<Verdict&>(result) = judge(evidence, ladder, thresholds);
       judge_overhead(run, result);
+      weigh_by_time(run, evidence, work, ladder, result);
       if (run.attached && result.fix.starts_with("unset ")) {
         result.fix = "restart the process after: " + result.fix;
       }

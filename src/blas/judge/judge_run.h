@@ -2,6 +2,7 @@
 // say who called what, what did the work with which vectors, and what else took the time. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,10 @@ struct RunEvidence {
   std::vector<report::InstalledBlas> installed = {};  // for the fix; may be empty
   std::size_t cpus = 1;                               // that the program may use
   bool attached = false;                              // it runs already, as it was started
+  std::optional<double> wall_ns = {};                 // of the program
 };
 
-// Fills everything but evidence, ladder and ladder_note.
+// Fills everything but evidence, ladder, ladder_note and what was made again.
 report::RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds = {});
 
 // Of the loss, in the words that end the first sentence; empty where there is none.

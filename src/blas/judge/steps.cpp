@@ -18,10 +18,8 @@ bool same_environment(const Evidence& evidence, const LadderRung& rung) {
       });
 }
 
-double half_width(const LadderRung& rung) {
-  return rung.peak_fraction_low && rung.peak_fraction_high
-             ? std::log(*rung.peak_fraction_high / *rung.peak_fraction_low) / 2
-             : 0;
+double half_width(const Speed& speed) {
+  return speed.low && speed.high ? std::log(*speed.high / *speed.low) / 2 : 0;
 }
 
 }  // namespace
@@ -47,11 +45,18 @@ std::vector<std::string> other_variables(Provider provider, const Evidence& evid
   return names;
 }
 
+Speed speed_of(const LadderRung& rung) {
+  if (rung.calls_fraction)
+    return {*rung.calls_fraction, rung.calls_fraction_low, rung.calls_fraction_high};
+  return {rung.peak_fraction.value_or(0), rung.peak_fraction_low, rung.peak_fraction_high};
+}
+
 // The logarithms of two independent measures: their half widths add up in squares.
 Ratio times_faster(const LadderRung& fast, const LadderRung& slow) {
   if (&fast == &slow) return {};
-  const double value = *fast.peak_fraction / *slow.peak_fraction;
-  const double half = std::hypot(half_width(fast), half_width(slow));
+  const Speed faster = speed_of(fast), slower = speed_of(slow);
+  const double value = faster.value / slower.value;
+  const double half = std::hypot(half_width(faster), half_width(slower));
   return {value, value * std::exp(-half), value * std::exp(half)};
 }
 
@@ -59,7 +64,7 @@ Steps find_steps(const Evidence& evidence, const std::vector<LadderRung>& ladder
   Steps steps;
   const auto measured = [](const LadderRung& rung) { return rung.peak_fraction.value_or(0) > 0; };
   const auto keep_faster = [](const LadderRung*& step, const LadderRung& rung) {
-    if (step == nullptr || *rung.peak_fraction > *step->peak_fraction) step = &rung;
+    if (step == nullptr || speed_of(rung).value > speed_of(*step).value) step = &rung;
   };
   for (const LadderRung& rung : ladder) {
     if (rung.as_found && measured(rung)) steps.found = &rung;
@@ -67,6 +72,7 @@ Steps find_steps(const Evidence& evidence, const std::vector<LadderRung>& ladder
   if (steps.found == nullptr) return steps;
   for (const LadderRung& rung : ladder) {
     if (!measured(rung) || !rung.results.right.value_or(true)) continue;
+    if (rung.calls_fraction.has_value() != steps.found->calls_fraction.has_value()) continue;
     keep_faster(steps.best, rung);
     if (rung.library != steps.found->library) continue;
     keep_faster(steps.best_own, rung);

@@ -1,12 +1,21 @@
 // The rungs of a ladder that tell causes apart, and how much faster one is than another.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/blas/judge/judge.h"
 
 namespace hwprof::blas {
+
+// Of what the rungs of one ladder are compared by: a program's own calls where they were made
+// again, else the square product.
+struct Speed {
+  double value = 0;
+  std::optional<double> low, high;
+};
+Speed speed_of(const report::LadderRung& rung);
 
 // With its 95 % interval where both rungs have one; else all three are the same.
 struct Ratio {

@@ -174,7 +174,10 @@ struct Outcome {
   std::string build;    // of that file
   int size = 0;         // of the square matrices
 
-  [[nodiscard]] double fraction() const { return blocks.empty() ? -1 : blocks.front().fraction; }
+  // Of what the rungs are compared by.
+  [[nodiscard]] double fraction() const {
+    return blocks.empty() ? -1 : blocks.front().calls_fraction.value_or(blocks.front().fraction);
+  }
 };
 
 bool faster(const report::LadderRung& a, const report::LadderRung& b) {
@@ -269,6 +272,9 @@ class Climb {
       ladder.note += fmt::format("; not measured within {} ms: {}", options_.budget.count(),
                                  fmt::join(left_out_, ", "));
     }
+    if (!options_.replay.calls.empty()) {
+      ladder.note += "; then the program's own calls: " + options_.replay.note;
+    }
     if (!smaller.empty()) {
       ladder.note +=
           fmt::format("; a smaller product, which flatters, for {}", fmt::join(smaller, ", "));
@@ -315,7 +321,7 @@ class Climb {
   }
 
   static Block block_of(const RungResult& result) {
-    return {result.peak_fraction, result.gflops / result.peak_fraction};
+    return {result.peak_fraction, result.gflops / result.peak_fraction, result.calls_fraction};
   }
 
   [[nodiscard]] milliseconds time_left() const {
@@ -344,7 +350,8 @@ class Climb {
                   .cpus = {},
                   .expected_core = attempt.core,
                   .peak_isa = peak_isa_,
-                  .with_results = with_results};
+                  .with_results = with_results,
+                  .replay = replay_text(options_.replay.calls)};
     if (!options_.cpus.empty()) task.cpus.push_back(options_.cpus.front());
     return measure_in_child(options_.program, task, environment_for(attempt, options_.own),
                             std::min(time_left(), options_.longest_rung));
@@ -372,6 +379,8 @@ class Climb {
     rung.version = result->identity.version;
     rung.behind = result->identity.behind;
     rung.results = result->results;
+    // It has a speed, but is not to be compared.
+    if (!result->calls_reason.empty()) rung.reason = result->calls_reason;
     outcome.blocks = {block_of(*result)};
     outcome.size = result->size;
     outcome.kernels = result->identity.kernels;
@@ -392,6 +401,27 @@ class Climb {
   std::set<std::pair<std::string, std::string>> seen_;
 };
 
+struct Middle {
+  double median = 0;
+  std::optional<double> low, high;  // where there are enough
+};
+
+Middle middle_of(std::vector<double> fractions) {
+  std::sort(fractions.begin(), fractions.end());
+  const std::size_t count = fractions.size();
+  Middle middle{(fractions[(count - 1) / 2] + fractions[count / 2]) / 2, {}, {}};
+  if (count < kFewestBlocks) return middle;
+  double mean = 0, squares = 0;
+  for (const double value : fractions) mean += std::log(value) / static_cast<double>(count);
+  for (const double value : fractions) squares += std::pow(std::log(value) - mean, 2);
+  const double half =
+      kStudent[std::min(count, kMostBlocks)] *
+      std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count));
+  middle.low = std::min(middle.median, std::exp(mean - half));
+  middle.high = std::max(middle.median, std::exp(mean + half));
+  return middle;
+}
+
 }  // namespace
 
 void summarise(std::vector<Block> blocks, double highest_peak, report::LadderRung& rung) {
@@ -399,20 +429,20 @@ void summarise(std::vector<Block> blocks, double highest_peak, report::LadderRun
     return block.peak_gflops >= kUndisturbedPeak * highest_peak;
   };
   if (std::any_of(blocks.begin(), blocks.end(), alone)) std::erase_if(blocks, std::not_fn(alone));
-  std::sort(blocks.begin(), blocks.end(),
-            [](const Block& a, const Block& b) { return a.fraction < b.fraction; });
-  const std::size_t count = blocks.size();
-  rung.peak_fraction =
-      (blocks[(count - 1) / 2].fraction + blocks[count / 2].fraction) / 2;  // the median
-  if (count < kFewestBlocks) return;
-  double mean = 0, squares = 0;
-  for (const Block& block : blocks) mean += std::log(block.fraction) / static_cast<double>(count);
-  for (const Block& block : blocks) squares += std::pow(std::log(block.fraction) - mean, 2);
-  const double half =
-      kStudent[std::min(count, kMostBlocks)] *
-      std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count));
-  rung.peak_fraction_low = std::min(*rung.peak_fraction, std::exp(mean - half));
-  rung.peak_fraction_high = std::max(*rung.peak_fraction, std::exp(mean + half));
+  std::vector<double> products, calls;
+  for (const Block& block : blocks) {
+    products.push_back(block.fraction);
+    if (block.calls_fraction) calls.push_back(*block.calls_fraction);
+  }
+  const Middle product = middle_of(std::move(products));
+  rung.peak_fraction = product.median;
+  rung.peak_fraction_low = product.low;
+  rung.peak_fraction_high = product.high;
+  if (calls.size() < blocks.size()) return;
+  const Middle call = middle_of(std::move(calls));
+  rung.calls_fraction = call.median;
+  rung.calls_fraction_low = call.low;
+  rung.calls_fraction_high = call.high;
 }
 
 void Ladder::move_to(report::JudgedBlas& blas) && {

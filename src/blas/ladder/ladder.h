@@ -13,12 +13,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "counters/machine.h"
 #include "counters/machine/affinity.h"
 #include "src/blas/evidence/own_openblas.h"
+#include "src/blas/ladder/replay.h"
 #include "src/blas/providers/choice.h"
 #include "src/model/blas.h"
 
@@ -31,6 +33,7 @@ struct LadderOptions {
   CpuList cpus;                             // rungs run on the first; empty: as we are
   const std::atomic<bool>* stop = nullptr;  // no further rung is begun once it is true
   OwnOpenBlas own = {};                     // measured too, where there is one
+  Replay replay = {};                       // calls of a program that every rung makes again
   std::string program = "/proc/self/exe";   // that calls run_rung() when told kRungCommand
 };
 
@@ -45,9 +48,10 @@ struct Ladder {
 // What one child measured.
 struct Block {
   double fraction = 0, peak_gflops = 0;
+  std::optional<double> calls_fraction = {};
 };
-// The rung's fraction over its blocks; their interval where there are enough. A block whose peak is
-// far below `highest_peak` was not alone on its core, and counts only where no other does.
+// The rung's fractions over its blocks; their interval where there are enough. A block whose peak
+// is far below `highest_peak` was not alone on its core, and counts only where no other does.
 void summarise(std::vector<Block> blocks, double highest_peak, report::LadderRung& rung);
 
 // `installed`: the other libraries to try, usually installed_blas(); `library` itself is skipped.

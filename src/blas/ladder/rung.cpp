@@ -16,6 +16,7 @@
 #include "src/base/clock.h"
 #include "src/base/spawn.h"
 #include "src/blas/evidence/chosen_core.h"
+#include "src/blas/ladder/replayed_call.h"
 #include "src/blas/ladder/results.h"
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
@@ -156,6 +157,42 @@ Rates measure(const BlasLibrary& library, const FmaKernel& kernel, const CpuCloc
   return {median(std::move(products)), median(std::move(ratios))};
 }
 
+// Of one call, in FLOP of the peak beside it: the median of few, since a large one takes long.
+double peak_flops_of(const ReplayedCall& call, PeakSlice& peak, const CpuClock& clock) {
+  call.run();  // page faults, buffers
+  std::vector<double> costs;
+  const double begin = clock.seconds();
+  double before = peak.gflops();
+  for (int round = 0; round < kRounds; ++round) {
+    if (round > 0 && clock.seconds() - begin >= kEnoughSeconds) break;
+    const double start = clock.seconds();
+    double elapsed = 0, calls = 0;
+    do {
+      call.run();
+      ++calls;
+      elapsed = clock.seconds() - start;
+    } while (elapsed < kSliceSeconds);
+    const double after = peak.gflops();
+    costs.push_back(elapsed / calls * 1e9 * (before + after) / 2);
+    before = after;
+  }
+  return median_of(std::move(costs));
+}
+
+Result<double> replay(const BlasLibrary& library, const std::string& text, const FmaKernel& kernel,
+                      const CpuClock& clock) {
+  const auto calls = parse_replay(text);
+  if (!calls) return environment_error(0, "the list of calls cannot be read");
+  PeakSlice peak(kernel, clock);
+  double flops = 0, peak_flops = 0;
+  for (const ReplayCall& call : *calls) {
+    TRY(const ReplayedCall made, ReplayedCall::prepare(library, call));
+    flops += made.weight() * made.flops();
+    peak_flops += made.weight() * peak_flops_of(made, peak, clock);
+  }
+  return flops / peak_flops;
+}
+
 RungResult measure_all(const BlasLibrary& library, const FmaKernel& peak, const CpuClock& clock,
                        bool with_dgemm) {
   const Int size = fitting_size(library, clock);
@@ -189,6 +226,15 @@ Result<RungResult> work(const RungTask& task) {
   }
   RungResult result =
       measure_all(*library, peak_kernel(task.peak_isa), CpuClock(one_thread), task.with_dgemm);
+  if (!task.replay.empty()) {
+    const auto fraction =
+        replay(*library, task.replay, peak_kernel(task.peak_isa), CpuClock(one_thread));
+    if (fraction) {
+      result.calls_fraction = *fraction;
+    } else {
+      result.calls_reason = fraction.error().what;
+    }
+  }
   if (task.with_results) result.results = check_results(*library);
   result.identity = identity;
   // A wrapper loads its backend when it is first called.
@@ -207,6 +253,8 @@ nlohmann::json to_json(const RungResult& result) {
                          {"size", result.size},
                          {"gflops", result.gflops},
                          {"peak_fraction", result.peak_fraction}};
+  if (result.calls_fraction) json["calls_fraction"] = *result.calls_fraction;
+  if (!result.calls_reason.empty()) json["calls_reason"] = result.calls_reason;
   if (identity.threads) json["threads"] = *identity.threads;
   if (result.results.right) {
     json["right"] = *result.results.right;
@@ -236,7 +284,8 @@ std::vector<std::string> rung_arguments(const RungTask& task) {
           task.expected_core,
           task.peak_isa,
           task.with_dgemm ? kWithDgemm : "",
-          task.with_results ? kWithResults : ""};
+          task.with_results ? kWithResults : "",
+          task.replay};
 }
 
 Result<RungResult> parse_rung_output(const std::string& out) {
@@ -266,6 +315,8 @@ Result<RungResult> parse_rung_output(const std::string& out) {
     result.results = {json["right"].get<bool>(), text("wrong"), text("bits")};
   }
   if (const auto threads = number("threads")) result.identity.threads = static_cast<int>(*threads);
+  result.calls_fraction = number("calls_fraction");
+  result.calls_reason = text("calls_reason");
   result.dgemm_gflops = number("dgemm_gflops");
   result.dgemm_peak_fraction = number("dgemm_peak_fraction");
   result.size = json.value("size", 0);
@@ -292,14 +343,15 @@ int run_rung(const std::vector<std::string>& arguments) {
   // A core type that crashes must leave no core dump; 1 forbids piped ones too (core(5)).
   constexpr rlimit kNoCoreDump{1, 1};
   ::setrlimit(RLIMIT_CORE, &kNoCoreDump);
-  if (arguments.size() != 6) return 2;
+  if (arguments.size() != 7) return 2;
   const int out = take_standard_output();
   RungTask task{arguments[0],
                 {},
                 arguments[2],
                 arguments[3],
                 arguments[4] == kWithDgemm,
-                arguments[5] == kWithResults};
+                arguments[5] == kWithResults,
+                arguments[6]};
   if (!arguments[1].empty()) {
     auto cpus = parse_cpu_list(arguments[1]);
     if (!cpus) return 2;

@@ -29,6 +29,7 @@ struct RungTask {
   std::string peak_isa;       // FmaKernel to compare with; "": the fastest, which takes longer
   bool with_dgemm = false;    // measure double precision too
   bool with_results = false;  // check them too (results.h)
+  std::string replay = {};    // calls to be made again (replay.h); "": none
 };
 
 struct RungResult {
@@ -37,6 +38,9 @@ struct RungResult {
   int size = 0;              // of the square matrices
   double gflops = 0;         // over the CPU time
   double peak_fraction = 0;  // median of the ratios of a product and the peak slices around it
+  // The same ratio of all calls of the task together, each by its weight; else why there is none.
+  std::optional<double> calls_fraction;
+  std::string calls_reason;
   std::optional<double> dgemm_gflops;
   std::optional<double> dgemm_peak_fraction;  // of half the peak: a vector holds half as many
 };

@@ -1,6 +1,7 @@
 #include "src/blas/ladder/ladder.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,8 @@ namespace hwprof {
 namespace {
 
 constexpr double kPeakSliceSeconds = 0.02;
+// The reference BLAS takes half a second for one large product, and is measured thrice.
+constexpr std::chrono::milliseconds kBudgetWithCalls{8000}, kLongestRungWithCalls{3000};
 
 // Why hwprof may not load this file into itself to measure it: with root's rights, only what root
 // alone can have written; else, what nobody but root and this user can have. Empty: it may.
@@ -43,10 +46,18 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     return;
   }
   library->set_threads(1);
-  blas::Ladder ladder = blas::climb(*library, blas::identify(*library), installed, record.machine,
-                                    {.cpus = request.pin.empty() ? CpuList{} : request.pin,
-                                     .stop = &interrupted(),
-                                     .own = blas::own_openblas()});
+  blas::LadderOptions options{.cpus = request.pin.empty() ? CpuList{} : request.pin,
+                              .stop = &interrupted(),
+                              .own = blas::own_openblas(),
+                              .replay = blas::plan_replay(blas.evidence.called)};
+  blas.calls_note = options.replay.note;
+  if (!options.replay.calls.empty()) {
+    blas.calls_covered = options.replay.covered;
+    options.budget = kBudgetWithCalls;
+    options.longest_rung = kLongestRungWithCalls;
+  }
+  blas::Ladder ladder =
+      blas::climb(*library, blas::identify(*library), installed, record.machine, options);
   std::move(ladder).move_to(blas);
 }
 
@@ -77,12 +88,15 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
                                             .virtualized = record.machine.virtualized,
                                             .installed = installed,
                                             .cpus = cpus.size(),
-                                            .attached = request.attach.has_value()});
+                                            .attached = request.attach.has_value(),
+                                            .wall_ns = 1e9 * record.wall_s});
   judged.evidence = std::move(result.evidence);
   judged.ladder = std::move(result.ladder);
   judged.ladder_note = std::move(result.ladder_note);
   judged.results = std::move(result.results);
   judged.own = std::move(result.own);
+  judged.calls_covered = result.calls_covered;
+  judged.calls_note = std::move(result.calls_note);
   judged.own_reason = std::move(result.own_reason);
   result = std::move(judged);
 }

@@ -13,6 +13,7 @@
 
 #include "counters/perf/counting.h"
 #include "src/base/files.h"
+#include "src/blas/evidence/called.h"
 #include "src/cli/groups.h"
 #include "src/commands/run/evidence.h"
 #include "src/commands/run/repetition.h"
@@ -300,6 +301,9 @@ Result<report::Run> observe_program(const RunRequest& request) {
   TRY(report::Run record, request.attach ? observe_process(request, std::move(begun))
                                          : run_command(request, std::move(begun)));
   if (!record.not_run.empty()) return record;
+  if (record.user_s && record.system_s)
+    record.slowed_by_observing = blas::slowed_by_watching(
+        record.blas.evidence.called, 1e9 * (*record.user_s + *record.system_s));
   if (record.wall_s > 0 && record.user_s && record.system_s)
     record.cpus_used = (*record.user_s + *record.system_s) / record.wall_s;
   judge_run_blas(request, record);

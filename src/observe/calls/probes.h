@@ -67,7 +67,11 @@ bool return_probes_are_safe(std::string_view kernel_release);
 // spared.
 bool timing_costs_too_much(std::uint64_t returns, std::chrono::nanoseconds elapsed);
 
-// So does the record of a call, about 3 us; to be counted only, 0.7 us.
+// What a watched call costs the program, in ns: recorded, its return, counted only; and by the
+// audit library.
+inline constexpr double kRecordNs = 3000, kReturnNs = 2000, kCountNs = 700, kAuditNs = 50;
+
+// So does the record of a call, and less to be counted only.
 bool recording_costs_too_much(std::uint64_t calls, std::chrono::nanoseconds elapsed);
 // A prime: programs repeat their calls in patterns, and a period that divides the length of one
 // would meet the same call again and again.

@@ -335,6 +335,9 @@ std::vector<report::CallSite> Uprobes::finish() {
   lost_ = recorded > entered_ ? recorded - entered_ : 0;
   apply(true);
   if (!recording_) count_by_sample(entered_, all > recorded ? all - recorded : 0);
+  added_ns_ = kRecordNs * static_cast<double>(recorded) +
+              kReturnNs * static_cast<double>(tally_.returns()) +
+              kCountNs * static_cast<double>(all - std::min(all, recorded));
   remove_probes();
   return tally_.sites();
 }

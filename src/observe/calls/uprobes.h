@@ -49,6 +49,8 @@ class Uprobes {
   // Calls that the kernel counted, but had no room to record. Known after finish(). Its own records
   // of lost ones are not enough: of those lost at the end, none tells.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  // CPU time that the probes have cost the program, estimated. Known after finish().
+  [[nodiscard]] double added_ns() const { return added_ns_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -82,6 +84,7 @@ class Uprobes {
   bool recording_ = true;  // every call
   bool attached_ = false;
   std::uint64_t entered_ = 0, lost_ = 0;
+  double added_ns_ = 0;
   std::set<std::uint64_t> samplers_;  // events whose records are samples
   // Files that were mapped before they could be probed, and the processes in which they are now.
   struct LateFile {

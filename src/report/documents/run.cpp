@@ -52,6 +52,13 @@ std::string exit_text(const Run& run) {
              : fmt::format("{} (128 + {}: SIG{})", run.exit, run.exit - kSignalBase, name);
 }
 
+// What stands beside every number that it changes.
+std::string slowed_text(const Run& run) {
+  if (!run.slowed_by_observing) return "";
+  return fmt::format("slowed by observing: about {} %",
+                     significant(100 * *run.slowed_by_observing, 2));
+}
+
 std::string time_text(const Run& run) {
   std::string text = "wall " + seconds_text(run.wall_s);
   if (run.user_s) text += ", user " + seconds_text(*run.user_s);
@@ -59,7 +66,7 @@ std::string time_text(const Run& run) {
   if (run.cpus_used)
     text += fmt::format("; {} CPUs used on average", significant(*run.cpus_used, 3));
   if (run.repeats) text += "; of the observed run, without the repeated ones";
-  return text;
+  return with_reason(std::move(text), slowed_text(run));
 }
 
 std::string memory_text(const Run& run) {
@@ -158,13 +165,15 @@ std::string executed_text(const Executed& executed) {
   return with_reason(std::move(text), executed.reason);
 }
 
-std::string rate_text(const AchievedRate& rate) {
+std::string rate_text(const Run& run) {
+  const AchievedRate& rate = run.blas.evidence.achieved_rate;
   if (!rate.gflops) return "not known: " + given(rate.reason);
   std::string text = significant(*rate.gflops, 3) + " GFLOP/s";
   if (rate.peak_fraction) text += ", " + percent(*rate.peak_fraction) + " of the peak";
   if (rate.served_share)
     text += fmt::format("; covers {} of the BLAS time", percent(*rate.served_share));
-  return with_reason(with_reason(std::move(text), rate.how), rate.reason);
+  return with_reason(with_reason(with_reason(std::move(text), rate.how), rate.reason),
+                     slowed_text(run));
 }
 
 std::string shapes_cell(const CallSite& site) {
@@ -207,12 +216,28 @@ Table share_table(std::string title, std::string name, const std::vector<SampleS
   return table;
 }
 
+// "up to 1.05 times faster for this program: BLAS is 5 % of its time and its calls are 4.2 times
+// faster with SkylakeX (512-bit) of OpenBLAS"
+std::string gain_text(const RunBlas& blas) {
+  if (!loses_surely(blas) || blas.fastest.empty()) return "";
+  const std::string times =
+      fmt::format("{} times faster with {}", significant(*blas.factor, 2), blas.fastest);
+  if (blas.factor_of == FactorOf::kSgemm)
+    return fmt::format(
+        ": a square sgemm product is {}; what this program's calls gain is not known", times);
+  if (!blas.program_factor) return ": its calls are " + times;
+  return fmt::format(
+      ": up to {} times faster for this program: BLAS is {} % of its {} and its calls "
+      "are {}",
+      significant(*blas.program_factor, *blas.program_factor < 1.1 ? 3 : 2),
+      significant(100 * *blas.blas_share, 2), blas.blas_share_of, times);
+}
+
 std::vector<Headline> run_headlines(const Run& run) {
   const RunBlas& blas = run.blas;
   const bool optimal = blas.verdict == VerdictKind::kOptimal;
   std::string text = verdict_heading(blas.verdict);
-  if (loses_surely(blas))
-    text += fmt::format(": {} times faster is possible", significant(*blas.factor, 2));
+  text += gain_text(blas);
   // What the findings do not say: they speak of the work.
   const bool own_words = blas.verdict == VerdictKind::kWrongResults ||
                          blas.verdict == VerdictKind::kOverheadBound ||
@@ -263,13 +288,12 @@ Table run_counters_table(const Run& run) {
   return table;
 }
 
-std::vector<Field> evidence_fields(const BlasEvidence& evidence) {
-  return {{"Declared", declared_text(evidence.declared)},
-          {"Loaded", loaded_text(evidence.loaded)},
-          {"Selected", selected_text(evidence.chosen_cores)},
-          {"Called", called_text(evidence.called)},
-          {"Executed", executed_text(evidence.executed)},
-          {"Performing", rate_text(evidence.achieved_rate)}};
+std::vector<Field> evidence_fields(const Run& run) {
+  const BlasEvidence& evidence = run.blas.evidence;
+  return {
+      {"Declared", declared_text(evidence.declared)},     {"Loaded", loaded_text(evidence.loaded)},
+      {"Selected", selected_text(evidence.chosen_cores)}, {"Called", called_text(evidence.called)},
+      {"Executed", executed_text(evidence.executed)},     {"Performing", rate_text(run)}};
 }
 
 Table calls_table(const Called& called) {
@@ -326,10 +350,16 @@ std::vector<Field> brief_evidence(const Run& run) {
     fields.push_back({"Selected", selected_text(evidence.chosen_cores)});
   fields.push_back({"Called", called_text(evidence.called)});
   fields.push_back({"Executed", executed_text(evidence.executed)});
-  fields.push_back({"Performing", rate_text(evidence.achieved_rate)});
+  fields.push_back({"Performing", rate_text(run)});
   const std::string ladder = ladder_text(run.blas.ladder);
   if (!ladder.empty() && loses_surely(run.blas)) fields.push_back({"Ladder", ladder});
   return fields;
+}
+
+Table marked(Table table, const Run& run) {
+  const std::string mark = slowed_text(run);
+  if (!mark.empty() && !table.rows.empty()) table.notes.push_back(mark);
+  return table;
 }
 
 // Counted by the PMU; what the kernel counts of itself is worth no table in the brief form.
@@ -353,10 +383,10 @@ Document run_document(const Run& run) {
   document.add(Fields{"", brief_evidence(run)}, kBrief);
   if (run.repeats) document.add(repeats_table(*run.repeats)).add(outliers_table(*run.repeats));
   document.add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
-  document.add(regions_table(run.regions));
+  document.add(marked(regions_table(run.regions), run));
 
-  document.add(Fields{"Evidence on the BLAS, level by level", evidence_fields(evidence)}, kFull);
-  document.add(calls_table(evidence.called));
+  document.add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
+  document.add(marked(calls_table(evidence.called), run));
   document.add(share_table("CPU time by file", "file", evidence.executed.by_library, false), kFull);
   document.add(share_table("CPU time by symbol", "symbol", evidence.executed.by_symbol, true),
                kFull);

@@ -1,0 +1,49 @@
+// Which of a program's calls are made again on the rungs, so that the factor is about this program:
+// the routines, types and shapes that make up its work. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/model/blas.h"
+#include "src/observe/calls/call_shape.h"
+
+namespace hwprof::blas {
+
+struct ReplayCall {
+  std::string symbol;  // that the program called
+  observe::Shape shape;
+  double weight = 0;  // calls; of a part of a large one, more
+};
+
+struct Replay {
+  std::vector<ReplayCall> calls;  // most work first; empty: `note` says why
+  double covered = 0;             // of the work in all calls of a BLAS
+  std::string note;
+};
+
+// By time, where that of every call is known; else by FLOP, of which those of vectors count
+// tenfold, since they wait for memory.
+Replay plan_replay(const report::Called& called);
+
+// Of an argument of a child: "sgemm_:2:3:4:0:100;...". Absent where the text is no such list.
+std::string replay_text(const std::vector<ReplayCall>& calls);
+std::optional<std::vector<ReplayCall>> parse_replay(const std::string& text);
+
+// The arguments of an operation in Fortran, a letter each, in their order:
+//   s side, u uplo, t and v transposes, d diag; m n k dimensions; a b scalars, p q real ones of a
+//   complex routine; A B C matrices with their leading dimension, P a packed one; x y vectors with
+//   their step. "" for an operation that cannot be made again.
+std::string_view replay_arguments(std::string_view operation);
+
+// A routine by the parts of its name.
+struct RoutineName {
+  bool c_interface = false;
+  char type = 's';
+  std::string operation;  // "gemm"
+  std::string plain;      // "sgemm_", "cblas_sgemm": without prefix and width
+};
+std::optional<RoutineName> parse_routine_name(std::string_view symbol);
+
+}  // namespace hwprof::blas

@@ -1,0 +1,42 @@
+// One call of a program made again, in a library that was loaded: its operands, and the call itself
+// by whatever name the library has for it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/blas_library.h"
+#include "src/base/result.h"
+#include "src/blas/ladder/replay.h"
+
+namespace hwprof::blas {
+
+class ReplayedCall {
+ public:
+  // By the symbol that the program called; where this library lacks it, by the plain one.
+  static Result<ReplayedCall> prepare(const BlasLibrary& library, const ReplayCall& call);
+  void run() const;
+  [[nodiscard]] double flops() const { return flops_; }
+  [[nodiscard]] double weight() const { return weight_; }
+
+ private:
+  // Integers and addresses in their order. The ABIs of x86-64 and arm64 hand them over apart from
+  // floating-point numbers, and each in a register or a slot of 64 bits; who takes fewer does not
+  // look at the rest.
+  static constexpr std::size_t kWords = 16;
+  using Words = std::array<std::int64_t, kWords>;
+
+  void* function_ = nullptr;
+  char type_ = 's';
+  bool scalars_by_value_ = false;
+  std::size_t scalars_ = 0;
+  Words words_{};
+  double flops_ = 0, weight_ = 0;
+  // What the words point to: on the heap, where they stay when this object moves.
+  std::vector<std::vector<double>> operands_;
+  std::vector<std::int64_t> integers_;
+  std::vector<double> numbers_;
+};
+
+}  // namespace hwprof::blas
