@@ -781,6 +781,11 @@ TEST(RunVerdict, FactorIsThatOfTheProgramsOwnCalls) {
   EXPECT_THAT(result.why, HasSubstr("its calls run on scalar code at 0.020 of the FMA peak"));
   EXPECT_THAT(result.why, HasSubstr("is 2.0 times faster with this program's calls"));
 
+  // A fifth of its CPU time is that of watching.
+  of.evidence.called.added_ns = 2e8;
+  result = judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .cpu_ns = 1e9});
+  EXPECT_DOUBLE_EQ(result.blas_share.value_or(0), 0.5 / 0.8);
+
   // Too few samples, but the time inside calls.
   of.evidence.executed.samples = 10;
   of.evidence.called.wall_ns = 1e9;

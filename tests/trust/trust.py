@@ -5,6 +5,7 @@ figures of docs/trust.md. No test of the suite, since it takes minutes and asks 
     tests/trust/trust.py HWPROF beside-load     the fused kernel alone, and beside two busy loops
     tests/trust/trust.py HWPROF coverage        of N runs: intervals that hold the median of the runs
     tests/trust/trust.py HWPROF same-binary     of N runs: ordered pairs in which compare alarms
+    tests/trust/trust.py HWPROF factor          what hwprof run foretells of three programs, and what comes
 
 Options of hwprof profile may follow behind --.
 """
@@ -129,13 +130,82 @@ def same_binary(options):
     report(rows)
 
 
+# Some seconds each with the reference BLAS.
+PROGRAMS = [("sgemv only", ["sgemv", "700", "12000"]),
+            ("dgemm only", ["dgemm", "400", "150", "0"]),
+            ("dgemm of odd shape", ["dgemm", "37", "60000", "0"]),
+            ("5 % in its BLAS", ["dgemm", "128", "400", "5000"])]
+
+
+def cpu_seconds(cpu, command, folder):
+    """Of a run whose loader looks into that folder first."""
+    variables = dict(environment(), OPENBLAS_NUM_THREADS="1")
+    if folder:
+        variables["LD_LIBRARY_PATH"] = folder
+    else:
+        variables.pop("LD_LIBRARY_PATH", None)
+    child = subprocess.Popen(["taskset", "-c", str(cpu), *command], env=variables)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit("%s: exit %d" % (command, child.returncode))
+    return usage.ru_utime + usage.ru_stime
+
+
+def factor(options):
+    """Foretold by the observed run of a program that gets the default BLAS, and measured by runs of
+    it with the BLAS of a folder, by turns with runs without."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    found = subprocess.run([sys.executable, os.path.join(here, "..", "matrix", "libraries.py"),
+                            "--folder-for-tests"], stdout=subprocess.PIPE, text=True, check=True)
+    better = options.folder or found.stdout.strip()
+    if not better:
+        sys.exit("no other BLAS: scripts/setup test, or --folder")
+    rows = [("program", "BLAS share", "of calls", "foretold", "interval", "measured",
+             "foretold/measured", "covered")]
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "blas_work")
+        subprocess.run(["cc", "-O1", "-o", program, os.path.join(here, "blas_work.c"),
+                        "-l:libblas.so.3"], check=True)
+        for name, words in PROGRAMS:
+            foretold = []
+            with_it, without = [], []
+            for _ in range(options.runs):
+                report_file = os.path.join(folder, "run.json")
+                variables = environment()
+                variables.pop("LD_LIBRARY_PATH", None)
+                subprocess.run([options.hwprof, "run", "--pin", str(options.cpu), "--format",
+                                "json", "-o", report_file, "--", program, *words], env=variables,
+                               check=True)
+                with open(report_file, encoding="utf-8") as file:
+                    blas = json.load(file)["blas"]
+                if blas["program_factor"] is None:
+                    sys.exit("%s: no factor: %s" % (name, blas["calls_note"]))
+                foretold.append(blas)
+                without.append(cpu_seconds(options.cpu, [program, *words], ""))
+                with_it.append(cpu_seconds(options.cpu, [program, *words], better))
+
+            def middle(key, of=foretold):
+                return statistics.median(blas[key] for blas in of)
+            measured = statistics.median(without) / statistics.median(with_it)
+            spread = "%.3g to %.3g" % (min(blas["program_factor"] for blas in foretold),
+                                       max(blas["program_factor"] for blas in foretold))
+            rows.append((name, "%.1f %%" % (100 * middle("blas_share")), "%.3g" % middle("factor"),
+                         "%.3g" % middle("program_factor"), spread, "%.3g" % measured,
+                         "%.2f" % (middle("program_factor") / measured),
+                         "%.0f %%" % (100 * middle("calls_covered"))))
+    report(rows)
+
+
 def main():
-    commands = {"beside-load": beside_load, "coverage": coverage, "same-binary": same_binary}
+    commands = {"beside-load": beside_load, "coverage": coverage, "same-binary": same_binary,
+                "factor": factor}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hwprof", help="a release build")
     parser.add_argument("what", choices=sorted(commands))
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)),
                         help="to measure on; default: the last")
+    parser.add_argument("--folder", default="", help="of the better BLAS; default: that of the tests")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=8, help="time budget of a run")
     # Behind --: more options of hwprof profile.

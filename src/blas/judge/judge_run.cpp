@@ -119,7 +119,9 @@ void weigh_by_time(const RunEvidence& run, const Evidence& evidence, const Provi
       steps.found->calls_fraction ? report::FactorOf::kCalls : report::FactorOf::kSgemm;
   if (steps.best != steps.found) result.fastest = rung_label(*steps.best);
   if (work.sampled) {
-    result.blas_share = work.blas_share;
+    const double added =
+        run.cpu_ns.value_or(0) > 0 ? run.evidence.called.added_ns.value_or(0) / *run.cpu_ns : 0;
+    result.blas_share = std::min(1.0, work.blas_share / std::max(1 - added, work.blas_share));
     result.blas_share_of = "CPU time";
   } else if (run.evidence.called.wall_ns && run.wall_ns.value_or(0) > 0) {
     result.blas_share = std::min(1.0, *run.evidence.called.wall_ns / *run.wall_ns);

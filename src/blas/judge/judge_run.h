@@ -21,6 +21,8 @@ struct RunEvidence {
   std::size_t cpus = 1;                               // that the program may use
   bool attached = false;                              // it runs already, as it was started
   std::optional<double> wall_ns = {};                 // of the program
+  // CPU time of the program, and of it what watching has added, which is none of the program's own.
+  std::optional<double> cpu_ns = {};
 };
 
 // Fills everything but evidence, ladder, ladder_note and what was made again.

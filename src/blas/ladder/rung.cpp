@@ -160,20 +160,26 @@ Rates measure(const BlasLibrary& library, const FmaKernel& kernel, const CpuCloc
 // Of one call, in FLOP of the peak beside it: the median of few, since a large one takes long.
 double peak_flops_of(const ReplayedCall& call, PeakSlice& peak, const CpuClock& clock) {
   call.run();  // page faults, buffers
+  // The clock is asked once a slice: it takes as long as a tiny call.
+  const auto seconds_of = [&](std::uint64_t calls) {
+    const double begin = clock.seconds();
+    for (std::uint64_t i = 0; i < calls; ++i) call.run();
+    return clock.seconds() - begin;
+  };
+  std::uint64_t calls = 1;
+  for (double seconds = seconds_of(1); seconds < kSliceSeconds; seconds = seconds_of(calls)) {
+    const double more = seconds > 0 ? kSliceSeconds / seconds : 10;
+    calls =
+        static_cast<std::uint64_t>(static_cast<double>(calls) * std::clamp(more, 1.2, 10.0)) + 1;
+  }
   std::vector<double> costs;
   const double begin = clock.seconds();
   double before = peak.gflops();
   for (int round = 0; round < kRounds; ++round) {
     if (round > 0 && clock.seconds() - begin >= kEnoughSeconds) break;
-    const double start = clock.seconds();
-    double elapsed = 0, calls = 0;
-    do {
-      call.run();
-      ++calls;
-      elapsed = clock.seconds() - start;
-    } while (elapsed < kSliceSeconds);
+    const double elapsed = seconds_of(calls);
     const double after = peak.gflops();
-    costs.push_back(elapsed / calls * 1e9 * (before + after) / 2);
+    costs.push_back(elapsed / static_cast<double>(calls) * 1e9 * (before + after) / 2);
     before = after;
   }
   return median_of(std::move(costs));

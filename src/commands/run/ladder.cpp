@@ -61,6 +61,11 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
   std::move(ladder).move_to(blas);
 }
 
+std::optional<double> cpu_ns_of(const report::Run& record) {
+  if (!record.user_s || !record.system_s) return std::nullopt;
+  return 1e9 * (*record.user_s + *record.system_s);
+}
+
 // The peak is measured after the program, on a core that is warm from it; only where there is a
 // rate to compare.
 void measure_rate(report::BlasEvidence& evidence) {
@@ -89,7 +94,8 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
                                             .installed = installed,
                                             .cpus = cpus.size(),
                                             .attached = request.attach.has_value(),
-                                            .wall_ns = 1e9 * record.wall_s});
+                                            .wall_ns = 1e9 * record.wall_s,
+                                            .cpu_ns = cpu_ns_of(record)});
   judged.evidence = std::move(result.evidence);
   judged.ladder = std::move(result.ladder);
   judged.ladder_note = std::move(result.ladder_note);
