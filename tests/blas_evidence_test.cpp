@@ -71,7 +71,7 @@ TEST(Libraries, KnowTheEnvironmentThatAProcessWasStartedWith) {
   if (child == 0) {
     // The program keeps the pipe open as its standard output: its end says that it has begun.
     ::dup2(ready[1], STDOUT_FILENO);
-    const char* arguments[] = {"sh", "-c", "echo; exec sleep 100", nullptr};
+    const char* arguments[] = {"sh", "-c", "echo; kill -STOP $$; :", nullptr};
     const char* variables[] = {"OPENBLAS_CORETYPE=Nehalem", "PATH=/usr/bin:/bin", nullptr};
     ::execve("/bin/sh", const_cast<char**>(arguments), const_cast<char**>(variables));
     ::_exit(127);
