@@ -203,7 +203,7 @@ TEST_F(LadderTest, MakesTheCallsOfAProgramAgain) {
   options_.replay = {.calls = {{"sgemv_", {300, 1, 200}, 10}, {"cblas_dsyrk", {50, 50, 60}, 3}},
                      .covered = 0.9,
                      .note = "2 shapes made again"};
-  Ladder ladder = climb_now();
+  const Ladder ladder = climb_now();
   ASSERT_FALSE(ladder.rungs.empty());
   for (const auto& rung : ladder.rungs) {
     EXPECT_EQ(rung.calls_fraction.has_value(), rung.peak_fraction.has_value()) << rung.reason;
@@ -211,11 +211,16 @@ TEST_F(LadderTest, MakesTheCallsOfAProgramAgain) {
   }
   EXPECT_THAT(ladder.note, HasSubstr("the program's own calls: 2 shapes made again"));
 
-  options_.replay.calls = {{"dgbmv_", {4, 4, 4}, 1}};
-  ladder = climb_now();
-  ASSERT_FALSE(ladder.rungs.empty());
-  EXPECT_EQ(ladder.rungs.front().calls_fraction, std::nullopt);
-  EXPECT_EQ(ladder.rungs.front().reason, "dgbmv_ cannot be made again");
+  const auto result = measure_in_child(RUNG_MAIN,
+                                       {.library = library_->path(),
+                                        .cpus = {},
+                                        .expected_core = "",
+                                        .peak_isa = "",
+                                        .replay = "dgbmv_:4:4:4:0:1"},
+                                       {}, milliseconds(10'000));
+  ASSERT_TRUE(result) << result.error().what;
+  EXPECT_EQ(result->calls_fraction, std::nullopt);
+  EXPECT_EQ(result->calls_reason, "dgbmv_ cannot be made again");
 }
 
 TEST_F(LadderTest, EveryCoreTypeOnceAndTheOneFoundWithItsMeasure) {
