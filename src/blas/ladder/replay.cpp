@@ -14,7 +14,6 @@ namespace {
 
 using observe::Routine;
 using observe::Shape;
-using observe::Work;
 
 constexpr std::size_t kMostCalls = 8;
 constexpr double kEnough = 0.95;  // of the work
@@ -58,7 +57,7 @@ void take_part(const Routine& routine, const RoutineName& name, ReplayCall& call
   const auto left = [&] { return kMostFlops / flop_count(routine, call.shape); };
   if (left() >= 1) return;
   Shape& shape = call.shape;
-  if (routine.work == Work::kHalf || routine.work == Work::kHalfOfBoth) {
+  if (routine.work == observe::Work::kHalf || routine.work == observe::Work::kHalfOfBoth) {
     shape.k = part_of(shape.k, left());
   } else {
     const bool right = (shape.form & observe::kRightSide) != 0;
@@ -75,7 +74,7 @@ void take_part(const Routine& routine, const RoutineName& name, ReplayCall& call
   call.weight *= whole / flop_count(routine, shape);
 }
 
-struct Candidate {
+struct PossibleCall {
   ReplayCall call;
   double work = 0;
 };
@@ -114,7 +113,7 @@ std::optional<RoutineName> parse_routine_name(std::string_view symbol) {
 
 Replay plan_replay(const report::Called& called) {
   Replay replay;
-  std::vector<Candidate> candidates;
+  std::vector<PossibleCall> candidates;
   double all = 0;
   bool unknown = false, timed = true;
   for (const report::CallSite& site : called.calls) timed = timed && site.time_ns.has_value();
@@ -130,7 +129,7 @@ Replay plan_replay(const report::Called& called) {
     const double unit = timed ? *site.time_ns / estimate : 1;
     all += estimate * unit;
     for (const report::CallShape& shape : site.shapes) {
-      Candidate& candidate = candidates.emplace_back();
+      PossibleCall& candidate = candidates.emplace_back();
       candidate.call = {
           site.symbol,
           {shape.m, shape.n, shape.k,
@@ -149,8 +148,8 @@ Replay plan_replay(const report::Called& called) {
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.work > b.work; });
-  for (Candidate& candidate : candidates) {
+                   [](const PossibleCall& a, const PossibleCall& b) { return a.work > b.work; });
+  for (PossibleCall& candidate : candidates) {
     if (replay.calls.size() == kMostCalls || replay.covered >= kEnough) break;
     replay.covered += candidate.work / all;
     replay.calls.push_back(std::move(candidate.call));

@@ -182,7 +182,7 @@ double peak_flops_of(const ReplayedCall& call, PeakSlice& peak, const CpuClock& 
     costs.push_back(elapsed / static_cast<double>(calls) * 1e9 * (before + after) / 2);
     before = after;
   }
-  return median_of(std::move(costs));
+  return median(std::move(costs));
 }
 
 Result<double> replay(const BlasLibrary& library, const std::string& text, const FmaKernel& kernel,
