@@ -23,8 +23,8 @@ class Blas(CliTest):
     def test_quick_is_quick(self):
         begin = time.monotonic()
         hwprof("blas", "--quick")
-        # 3 s are promised where the machine is not busy; a busy one must pass too.
-        self.assertLess(time.monotonic() - begin, 9)
+        # A second is promised where the machine is not busy; a busy one must pass too.
+        self.assertLess(time.monotonic() - begin, 6)
 
     def test_every_library_has_a_number_or_a_reason(self):
         report = json.loads(hwprof("blas", "--format", "json").stdout)

@@ -347,6 +347,31 @@ class ExitCodes(CliTest):
             if row["time_ns"] is None:
                 self.assertTrue(row["reason"])
 
+    def test_a_terminal_gets_a_first_result_before_the_rest(self):
+        ours, theirs = os.openpty()
+        process = subprocess.Popen([harness.BINARY, *quick("--variant", "simd,fused")],
+                                   stdout=subprocess.PIPE, stderr=theirs, text=True,
+                                   env=environment())
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                more = os.read(ours, 4096)
+            except OSError:  # the other side has gone
+                break
+            if not more:
+                break
+            shown += more
+        report, _ = process.communicate()
+        os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        lines = [line for line in shown.decode().split("\r") if "So far" in line]
+        self.assertEqual(len(lines), 1, shown)
+        self.assertRegex(lines[0], r"So far: BLAS [a-z-]+.*; conv1d-maxpool fused [0-9.]+ GFLOP/s")
+        self.assertLess(shown.index(b"So far"), shown.index(b"measuring"))
+        self.assertNotIn("So far", report)
+        self.assertEqual(hwprof(*quick("--variant", "fused")).stderr, "")
+
     def test_verbose_logs_the_steps_on_standard_error(self):
         done = hwprof(*quick("-v", "--format", "json"))
         self.assertEqual(json.loads(done.stdout)["schema"], "hwprof.profile/1")

@@ -11,11 +11,13 @@
 
 #include "counters/perf/counting.h"
 #include "kernels/simd/simd.h"
+#include "src/base/clock.h"
 #include "src/cli/groups.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
 #include "src/measure/schedule.h"
+#include "src/measure/statistics.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
@@ -31,6 +33,13 @@ void Progress::clear() {
   // "Erase to end of line": nothing of the bar stays above the report.
   if (drawn_) std::fputs("\r\x1b[K", stderr);
   drawn_ = false;
+}
+
+void Progress::tell(const std::string& text) {
+  if (!active_) return;
+  clear();
+  std::fputs((text + "\n").c_str(), stderr);
+  std::fflush(stderr);
 }
 
 void Progress::show(const std::string& step, double fraction) {
@@ -147,7 +156,36 @@ Result<void> ProfileSession::set_up() {
   return {};
 }
 
+void ProfileSession::tell_first_result(std::span<const Task> tasks) {
+  if (!progress->active() || told_) return;
+  told_ = true;
+  const report::ProfileBlas& judged = record.blas;
+  std::string text = fmt::format("So far: BLAS {}", to_text(judged.verdict));
+  if (judged.factor_low.value_or(1) > 1)
+    text += fmt::format(", {:.2g} times faster is possible", *judged.factor);
+  // The last hand-written one is the most refined: fused, where it is among them.
+  const auto task = std::find_if(tasks.rbegin(), tasks.rend(), [](const Task& candidate) {
+    return candidate.run && candidate.optimised && !candidate.needs_blas &&
+           candidate.cost.flops > 0 && candidate.op != "linear";
+  });
+  if (task != tasks.rend()) {
+    task->run();
+    std::vector<double> calls_ns;
+    for (int call = 0; call < 5; ++call) {
+      const double begin = threads_of(*task) == 1 ? thread_cpu_ns() : wall_ns();
+      task->run();
+      calls_ns.push_back((threads_of(*task) == 1 ? thread_cpu_ns() : wall_ns()) - begin);
+    }
+    const double gflops = task->cost.flops / median(calls_ns);
+    text += fmt::format("; {} {} {:.3g} GFLOP/s in 5 calls", task->op, task->variant, gflops);
+    if (record.peak && record.peak->f32_gflops > 0)
+      text += fmt::format(", {:.0f} % of the FMA peak", 100 * gflops / record.peak->f32_gflops);
+  }
+  progress->tell(text + "; measuring on");
+}
+
 Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOptions& how) {
+  tell_first_result(tasks);
   // A task's row takes what was measured of it; one that cannot run has a reason instead.
   std::vector<std::optional<std::size_t>> measured_as(tasks.size());
   std::vector<Work> work;

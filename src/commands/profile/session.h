@@ -44,6 +44,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void clear();
+  // A line that stays: what is known so far.
+  void tell(const std::string& text);
+  [[nodiscard]] bool active() const { return active_; }
   // Redraws at most ten times a second.
   void show(const std::string& step, double fraction);
 
@@ -90,6 +93,8 @@ class ProfileSession {
  private:
   ProfileSession() = default;
 
+  // The verdict and one kernel, on the terminal, while the rest is still to be measured.
+  void tell_first_result(std::span<const Task> tasks);
   void note_load(const ScheduleResult& result, const CpuUsers& users);
 
   // On which a task computes.
@@ -100,6 +105,7 @@ class ProfileSession {
   Result<void> start_threads();
 
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool told_ = false;
   std::size_t measurements_left_ = 1;  // calls of measure() that share what is left of it
   std::unique_ptr<ThreadTeam> team_, one_a_cpu_;
 };

@@ -21,7 +21,7 @@ namespace {
 
 struct BlasOptions {
   std::vector<std::string> paths;  // libraries to measure beside those that are installed
-  bool quick = false;              // within 3 s
+  bool quick = false;              // within a second
   Output output;
   RunOptions run;  // where run.request.command is not empty: the BLAS of that command instead
 };
@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 struct Budgets {
   milliseconds all, survey, longest_child;
 };
-constexpr Budgets kQuick{milliseconds(2600), milliseconds(1100), milliseconds(600)};
+constexpr Budgets kQuick{milliseconds(850), milliseconds(250), milliseconds(120)};
 constexpr Budgets kFull{milliseconds(23000), milliseconds(20000), milliseconds(2000)};
 
 constexpr int kUnknownExit = 3, kCommandFailedExit = 4;
@@ -135,7 +135,7 @@ cli::Action blas_command(cli::Options& options) {
                 "alternatives and LD_LIBRARY_PATH know.");
   options.group(cli::kBudget);
   options.flag("--quick", to->quick,
-               "End within 3 s, with fewer core types measured. Default: measure all.");
+               "End within a second, with fewer core types measured. Default: measure all.");
   cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
               "standard output; with a command, whose that is, standard error");
   options.footer(
