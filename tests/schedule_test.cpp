@@ -7,9 +7,12 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "counters/machine.h"
 
 namespace hwprof {
 namespace {
@@ -191,6 +194,17 @@ TEST(Peak, EveryKernelOfThisCpuHasARateAndWiderIsNotSlowerThanScalar) {
   }
   EXPECT_GT(scalar, 0);
   EXPECT_GE(best, scalar);
+}
+
+// Highway has no target for AVX without FMA, nor arrays of SVE vectors.
+TEST(Peak, VectorsThatHighwayDoesNotCompileForHaveAKernelToo) {
+  const auto has = [](std::string_view isa) {
+    return std::any_of(fma_kernels().begin(), fma_kernels().end(),
+                       [&](const FmaKernel& kernel) { return kernel.isa == isa; });
+  };
+  const std::vector<std::string> isa = probe_machine(0).isa;
+  for (const char* name : {"avx", "sve"})
+    EXPECT_EQ(has(name), std::find(isa.begin(), isa.end(), name) != isa.end()) << name;
 }
 
 // A chain of two layers that counts how often each ran, and sees whether they came in turn.

@@ -91,6 +91,7 @@ HWY_AFTER_NAMESPACE();
 #include <cmath>
 
 #include "src/base/clock.h"
+#include "src/measure/peak_by_hand.h"
 
 namespace hwprof {
 namespace {
@@ -154,6 +155,11 @@ std::vector<FmaKernel> supported_kernels() {
     kernels.push_back({"sse", N_SSSE3::flops_per_step(), N_SSSE3::run_peak});
   }
 #endif
+#if (HWY_TARGETS & HWY_NEON)
+  kernels.push_back({"neon", N_NEON::flops_per_step(), N_NEON::run_peak});
+#endif
+  const std::vector<FmaKernel> by_hand = kernels_by_hand();
+  kernels.insert(kernels.end(), by_hand.begin(), by_hand.end());
 #if (HWY_TARGETS & HWY_AVX2)
   if (targets & HWY_AVX2) {
     kernels.push_back({"avx2", N_AVX2::flops_per_step(), N_AVX2::run_peak});
@@ -163,9 +169,6 @@ std::vector<FmaKernel> supported_kernels() {
   if (targets & HWY_AVX3) {
     kernels.push_back({"avx512", N_AVX3::flops_per_step(), N_AVX3::run_peak});
   }
-#endif
-#if (HWY_TARGETS & HWY_NEON)
-  kernels.push_back({"neon", N_NEON::flops_per_step(), N_NEON::run_peak});
 #endif
   return kernels;
 }

@@ -14,7 +14,7 @@ namespace hwprof {
 
 // One FMA micro-kernel that this CPU can run.
 struct FmaKernel {
-  std::string isa;        // "scalar", "sse", "avx2", "avx512", "neon"
+  std::string isa;        // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve"
   double flops_per_step;  // FLOP of run(1)
   void (*run)(std::uint64_t steps);
 };
