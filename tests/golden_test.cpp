@@ -573,9 +573,10 @@ TEST(Golden, Comparison) {
   Comparison comparison;
   comparison.version = "0.1.0";
   comparison.threshold = 0.05;
-  comparison.baseline = {"a.json", "hwprof.profile/1", "2026-11-20T22:40:17Z", {"hwprof"}};
+  comparison.baseline = {
+      "a.json", {"a2.json", "a3.json"}, "hwprof.profile/1", "2026-11-20T22:40:17Z", {"hwprof"}};
   FileComparison& file = comparison.files.emplace_back();
-  file.file = {"b.json", "hwprof.profile/1", "", {"hwprof", "-q"}};
+  file.file = {"b.json", {}, "hwprof.profile/1", "", {"hwprof", "-q"}};
   ComparedRow row;
   row.group = "conv1d  k=2 d_e=300, 1 thread";
   row.name = "simd";
@@ -599,7 +600,15 @@ TEST(Golden, Comparison) {
   lost.label = "linear blas-gemv";
   lost.verdict = Change::kNotComparable;
   lost.reason = "no time in b.json";
-  file.rows = {row, lost};
+  ComparedRow open = row;
+  open.group = "maxpool  k=2, 1 thread";
+  open.label = "maxpool simd";
+  open.verdict = Change::kUndecided;
+  open.ratio = 1.24;
+  open.ratio_low = 0.91;
+  open.ratio_high = 1.37;
+  open.runs_needed = 12;
+  file.rows = {row, open, lost};
   file.only_in_baseline = {"maxpool simd"};
   file.only_here = {"maxpool reference, \"other\""};
   file.warnings = {{"kernel", "6.1 and 6.2"}};

@@ -65,6 +65,30 @@ TEST(Statistics, IntervalsFromBlocksCoverTheMedianOfValuesThatResembleTheirNeigh
   EXPECT_LE(from_samples, 140) << "what single samples promise is not so";
 }
 
+// Quantiles and p of tables of Student's t.
+TEST(Statistics, StudentsTIsThatOfTheTables) {
+  EXPECT_NEAR(student_p(12.706, 1), 0.05, 1e-5);
+  EXPECT_NEAR(student_p(2.228, 10), 0.05, 2e-5);
+  EXPECT_NEAR(student_p(-3.169, 10), 0.01, 2e-5);
+  EXPECT_NEAR(student_p(1.96, 1e4), 0.05, 1e-4);
+  EXPECT_EQ(student_p(0, 5), 1);
+  for (const double freedom : {1.0, 4.0, 18.0, 40.0})
+    EXPECT_NEAR(student_p(student_t(freedom), freedom), 0.05, 3e-4);
+}
+
+// Welch (1947) of two samples with different spread.
+TEST(Statistics, WelchsTestOfARatio) {
+  const std::vector<double> a{100, 101, 99, 100.5}, b{110, 108, 115, 104};
+  const RatioTest test = test_ratio(mean_of_logs(a), mean_of_logs(b));
+  EXPECT_NEAR(test.ratio, 1.09045, 1e-5);
+  EXPECT_LT(test.interval.low, test.ratio);
+  EXPECT_NEAR(test.interval.low * test.interval.high, test.ratio * test.ratio, 1e-9);
+  EXPECT_EQ(test.p<0.05, test.interval.low> 1) << "one rule, said twice";
+  const RatioTest mirrored = test_ratio(mean_of_logs(b), mean_of_logs(a));
+  EXPECT_NEAR(mirrored.ratio * test.ratio, 1, 1e-12);
+  EXPECT_NEAR(mirrored.p, test.p, 1e-12);
+}
+
 TEST(Statistics, SameSamplesAlwaysGiveTheSameInterval) {
   const std::vector<double> samples{1, 5, 2, 8, 3, 9, 4};
   const Interval a = bootstrap_median(samples), b = bootstrap_median(samples);

@@ -54,6 +54,22 @@ bool has_interval_of(const Row& row) {
                          : row.time_ns->ci95_low.has_value();
 }
 
+}  // namespace
+
+Interval run_interval_ns(const Row& row) {
+  std::vector<double> ns;
+  if (row.cpu_time_ns) {
+    ns = row.cpu_time_ns->slices;
+  } else {
+    for (const report::Slice& slice : row.time_ns->slices) ns.push_back(slice.ns);
+  }
+  if (has_interval_of(row) && !ns.empty()) return median_interval(ns);
+  const auto [low, high] = work_interval_ns(row);
+  return {low, high};
+}
+
+namespace {
+
 // Time over ceiling.
 struct Distance {
   double middle = 0, low = 0, high = 0;
@@ -61,7 +77,7 @@ struct Distance {
 };
 
 Distance distance_of(const Row& row) {
-  const auto [low_ns, high_ns] = work_interval_ns(row);
+  const auto [low_ns, high_ns] = run_interval_ns(row);
   const double ceiling = *row.roofline_ns;
   return {work_ns(row) / ceiling, low_ns / ceiling, high_ns / ceiling, least_ns(row) / ceiling};
 }
@@ -172,7 +188,7 @@ std::vector<ForwardPass> forward_passes(const std::vector<Row>& rows,
         if (!row.time_ns) continue;
         pass.time_ns += work_ns(row);
         has_interval = has_interval && has_interval_of(row);
-        const auto [row_low_ns, row_high_ns] = work_interval_ns(row);
+        const auto [row_low_ns, row_high_ns] = run_interval_ns(row);
         low_ns += row_low_ns;
         high_ns += row_high_ns;
       }

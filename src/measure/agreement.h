@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/measure/statistics.h"
 #include "src/model/record.h"
 
 namespace hwprof {
@@ -12,6 +13,10 @@ namespace hwprof {
 // What takes this many times its ceiling has a cost that the model does not know; what takes this
 // many times less has a wrong ceiling.
 inline constexpr double kRooflineFactor = 3;
+
+// 95 % interval of the median of this run: rows of one run were measured by turns, in the same
+// moods of the machine, so that is what they are held against each other by. The row has a time.
+Interval run_interval_ns(const report::Row& row);
 
 // The sum of the layers' medians for each of `passes`, all of whose layers were measured.
 std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& rows,

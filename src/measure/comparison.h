@@ -1,9 +1,12 @@
-// Is the same work slower in another run? The slices of one run resemble each other more than
-// those of two runs do, and clocks drift by 10 % on shared machines, so a small p alone says
-// little: a row differs only where the rank test, the size of the difference, and the FMA peak
-// that was measured beside each slice all say so. Pure.
+// Is the same work slower in other runs? Two runs of one binary differ by more than the slices
+// within either say: each has its pages somewhere else, and finds the machine in another mood. So
+// the run is the observation: of several a side, what differs between them is seen; of one, it is
+// taken from what was measured once and for all (kBetweenRuns of statistics.h). A row differs only
+// where the whole interval lies beyond the threshold and, bound by computing, also in units of the
+// FMA peak that was measured beside it. Pure.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,35 +17,37 @@
 namespace hwprof {
 
 // One row as one run measured it.
-struct TimeSample {
-  std::optional<double> median_ns;  // absent: it was not measured
-  std::vector<double> ns;           // raw; empty: the file does not hold them
-  std::vector<double> peak_gflops;  // beside each of `ns`; empty: not measured
+struct RunTimes {
+  std::optional<double> median_ns{};  // absent: it was not measured
+  std::vector<double> ns{};           // raw; empty: the file does not hold them
+  std::vector<double> peak_gflops{};  // beside each of `ns`; empty: not measured, or not its limit
+  std::string busy{};                 // why the time decides nothing; empty: it does
 };
 
-struct RatioEstimate {
-  double ratio = 1;
-  Interval interval;  // 95 %
+struct RowRuns {
+  std::vector<RunTimes> baseline, other;
+  bool same_peak = true;  // the peaks of both are of the same machine and number of threads
+  // The n-th runs of both were neighbours: what both met falls out of their ratio.
+  bool by_turns = false;
 };
 
 struct RowChange {
   Change change = Change::kNotComparable;
-  std::optional<double> ratio;       // of the medians: above 1 is slower
+  std::optional<double> ratio;       // above 1 is slower
   std::optional<Interval> interval;  // 95 % of `ratio`
-  std::optional<double> p, p_holm;   // rank test; corrected for all rows
+  std::optional<double> p, p_holm;   // of a ratio of 1; corrected for all rows
   // Time in units of the FMA peak beside: what is left of the ratio without the clock.
-  std::optional<RatioEstimate> beside_peak;
-  std::string reason;  // why not comparable
-};
-
-struct SamplePair {
-  TimeSample baseline, other;
-  bool same_peak = true;  // the peaks of both are of the same machine and number of threads
+  std::optional<RatioTest> beside_peak;
+  std::optional<std::size_t> runs_needed;  // a side, where it is undecided
+  std::string reason;                      // why not comparable
 };
 
 inline constexpr double kSignificance = 0.05;
 
+// More runs than these are no advice.
+inline constexpr std::size_t kMostRunsNeeded = 100;
+
 // A row each. `threshold`: 0.05 is 5 %.
-std::vector<RowChange> compare_rows(const std::vector<SamplePair>& rows, double threshold);
+std::vector<RowChange> compare_rows(const std::vector<RowRuns>& rows, double threshold);
 
 }  // namespace hwprof

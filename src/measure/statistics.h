@@ -1,5 +1,5 @@
-// Robust statistics of repeated measurements, and whether one sample is larger than another,
-// whatever their distribution: pure functions.
+// Robust statistics of repeated measurements, and whether one quantity is larger than another: pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -26,16 +26,51 @@ Interval bootstrap_median(std::span<const double> samples);
 // are positive, in the order of measuring; two at least.
 std::vector<double> block_medians(std::span<const double> in_order);
 
-// 95 % interval of the median: Student's t over the logarithms of the blocks' medians, around the
-// median of all. One sample: it is its own interval.
+// 95 % interval of the median of this run: Student's t over the logarithms of the blocks' medians,
+// around the median of all. One sample: it is its own interval. For what was measured by turns in
+// one run, and is held against each other.
 Interval median_interval(std::span<const double> in_order);
 
-// 95 % interval of the median of `b` over that of `a`, by Welch's test (1947) on the logarithms of
-// their blocks' medians.
+// What is known of the logarithm of a quantity: its mean, the variance of that mean, and the
+// degrees of freedom behind it.
+struct LogMean {
+  double mean = 0, variance = 0, freedom = 0;
+};
+
+// Standard deviation of the logarithm of a row's median between runs of one binary, beyond what the
+// slices of a run show: neighbours on the host slow a core for seconds, and where they do so for as
+// long as a run lasts, no slice of it tells (docs/trust.md has the measurement).
+inline constexpr double kBetweenRuns = 0.03;
+
+// The logarithm of the median of runs like this one, from this one: its blocks, and kBetweenRuns.
+LogMean log_of_runs(std::span<const double> in_order);  // two at least
+
+// 95 % interval of the median of runs like this one: what is printed, and what another run is held
+// against. One sample: it is its own interval.
+Interval runs_interval(std::span<const double> in_order);
+
+// Of observations, two at least.
+LogMean mean_of_logs(std::span<const double> observations);
+
+struct RatioTest {
+  double ratio = 1;
+  Interval interval{};  // 95 %
+  double p = 1;         // two-sided, of the ratio being 1
+};
+// Of `b` over `a`, by Welch's test (1947).
+RatioTest test_ratio(const LogMean& a, const LogMean& b);
+// Of ratios that were observed, as of pairs of neighbouring runs, by Student's test.
+RatioTest test_ratio(const LogMean& ratio);
+
+// 95 % interval of the median of `b` over that of `a`, from their blocks.
 Interval median_ratio_interval(std::span<const double> a, std::span<const double> b);
 
-// The same where the values are the observations: a run each, or a pair of neighbouring runs.
+// Where the values are the observations: a run each, or a pair of neighbouring runs.
 Interval mean_log_interval(std::span<const double> values);
+
+// 97.5 % quantile of Student's t, and the two-sided p of a value of it.
+double student_t(double freedom);
+double student_p(double t, double freedom);
 
 // What a sample must exceed to stand out: the median and three standard deviations, estimated from
 // the median absolute deviation, which outliers do not move, or `least_fraction` of the median and
@@ -44,15 +79,6 @@ double upper_fence(std::span<const double> samples, double least_fraction, doubl
 
 // Half the width of the interval, as a fraction of `centre`.
 double relative_half_width(const Interval& interval, double centre);
-
-// Two-sided p of the Mann-Whitney U test (Mann and Whitney 1947): the chance that two samples of
-// one distribution differ in their ranks as much as `a` and `b` do. Ties share their mean rank.
-// Exact by counting all ways to choose a's ranks where there are few values in all, else by the
-// normal approximation with corrections for ties and continuity. Neither may be empty.
-double mann_whitney_p(std::span<const double> a, std::span<const double> b);
-
-// The least p that samples of these sizes can have.
-double least_mann_whitney_p(std::size_t a, std::size_t b);
 
 // Holm's correction (1979) for having asked many times: each p as it is to be held against the
 // level of a single test. Absent ones stay absent and do not count.

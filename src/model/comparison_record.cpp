@@ -5,7 +5,8 @@ namespace hwprof::model {
 template <>
 const Record& record<ComparedFile>() {
   static constexpr Field kFields[] = {
-      field<&ComparedFile::path>("path", "", "").column("file"),
+      field<&ComparedFile::path>("path", "", "by turns: the command line").column("file"),
+      field<&ComparedFile::more>("more", "", "other runs of the same side"),
       field<&ComparedFile::schema>("schema", "", "`hwprof.profile/1`"),
       field<&ComparedFile::started_utc>("started_utc", "", "ISO 8601").null_if_empty(),
       field<&ComparedFile::command>("command", "", "its words"),
@@ -26,16 +27,22 @@ const Record& record<ComparedRow>() {
           .null_if_empty()
           .column("reason")
           .with(Field::kLastColumn),
+      field<&ComparedRow::runs_needed>("runs_needed", "",
+                                       "a side, to decide it; null: it is, or more than 100")
+          .column("runs_needed"),
       field<&ComparedRow::ratio>("ratio", "", "of the medians; above 1: slower").column("ratio"),
       interval<&ComparedRow::ratio_low, &ComparedRow::ratio_high>("ratio_ci95", "", "")
           .column("ratio_#"),
-      field<&ComparedRow::p>("p", "", "of the rank test").column("p"),
+      field<&ComparedRow::p>("p", "", "of a ratio of 1: Welch's test, by turns Student's")
+          .column("p"),
       field<&ComparedRow::p_holm>("p_holm", "", "corrected for all rows of the comparison")
           .column("p_holm"),
       field<&ComparedRow::baseline_ns>("baseline_ns", "ns", "median").column("baseline_ns"),
       field<&ComparedRow::ns>("ns", "ns", "median").column("ns"),
-      field<&ComparedRow::baseline_samples>("baseline_samples", "", "").column("baseline_samples"),
-      field<&ComparedRow::samples>("samples", "", "").column("samples"),
+      field<&ComparedRow::baseline_samples>("baseline_samples", "",
+                                            "runs; of a single one its slices")
+          .column("baseline_samples"),
+      field<&ComparedRow::samples>("samples", "", "the same").column("samples"),
       field<&ComparedRow::peak_ratio>(
           "peak_ratio", "", "of times in units of the FMA peak beside each slice; null without it")
           .column("peak_ratio"),
@@ -65,6 +72,9 @@ const Record& record<Comparison>() {
   static constexpr Field kFields[] = {
       field<&Comparison::version>("hwprof.version", "", "of hwprof"),
       field<&Comparison::threshold>("threshold", "", "0.05: 5 %").column("threshold"),
+      field<&Comparison::by_turns>("by_turns", "", "runs of both sides one after the other"),
+      field<&Comparison::stopped>("stopped", "", "by turns: why before the budget was used up")
+          .null_if_empty(),
       field<&Comparison::verdict>("verdict", "", "the first line of the text"),
       field<&Comparison::baseline>("baseline", "", ""),
       field<&Comparison::files>("files", "", "each held against the baseline"),

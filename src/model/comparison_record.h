@@ -10,21 +10,24 @@
 
 namespace hwprof::model {
 
+// One side: a file, or several runs of the same.
 struct ComparedFile {
-  std::string path;
-  std::string schema;  // "hwprof.profile/1"
+  std::string path;               // of the first; by turns the command line
+  std::vector<std::string> more;  // of the others
+  std::string schema;             // "hwprof.profile/1"
   std::string started_utc;
   std::vector<std::string> command;
 };
 
-enum class Change { kSame, kFaster, kSlower, kClock, kNotComparable };
+enum class Change { kSame, kFaster, kSlower, kUndecided, kClock, kNotComparable };
 
 template <>
 struct EnumNames<Change> {
   static constexpr EnumName<Change> kAll[] = {
-      {Change::kSame, "same", "no difference beyond the threshold was shown"},
+      {Change::kSame, "same", "the whole interval lies within the threshold"},
       {Change::kFaster, "faster", ""},
       {Change::kSlower, "slower", ""},
+      {Change::kUndecided, "undecided", "the interval holds both; `runs_needed`"},
       {Change::kClock, "clock", "differs, but not in units of the FMA peak beside it"},
       {Change::kNotComparable, "not-comparable", "`reason`"},
   };
@@ -32,16 +35,17 @@ struct EnumNames<Change> {
 
 // A time of one row in both files.
 struct ComparedRow {
-  std::string group, name;                // "conv1d  k=2 d_e=300, 1 thread", "simd"
-  std::string label;                      // where it stands alone: "conv1d simd"
-  std::optional<double> baseline_ns, ns;  // medians
-  std::size_t baseline_samples = 0, samples = 0;
+  std::string group, name;                             // "conv1d  k=2 d_e=300, 1 thread", "simd"
+  std::string label;                                   // where it stands alone: "conv1d simd"
+  std::optional<double> baseline_ns, ns;               // medians
+  std::size_t baseline_samples = 0, samples = 0;       // runs; slices of the only run
   std::optional<double> ratio, ratio_low, ratio_high;  // above 1: slower; 95 % interval
-  std::optional<double> p, p_holm;  // rank test; corrected for all rows of the comparison
+  std::optional<double> p, p_holm;                     // of a ratio of 1; corrected for all rows
   // The same ratio in units of the FMA peak beside each slice.
   std::optional<double> peak_ratio, peak_ratio_low, peak_ratio_high;
   Change verdict = Change::kNotComparable;
-  std::string reason;  // why not comparable
+  std::optional<std::size_t> runs_needed;  // a side, to decide; absent: decided, or too many
+  std::string reason;                      // why not comparable
 };
 
 struct FileComparison {
@@ -54,7 +58,9 @@ struct FileComparison {
 struct Comparison {
   std::string version;
   double threshold = 0;  // 0.05: 5 %
-  std::string verdict;   // in words: the first line of the text
+  bool by_turns = false;
+  std::string stopped;  // by turns: why before its budget was used up; empty: it was not
+  std::string verdict;  // in words: the first line of the text
   ComparedFile baseline;
   std::vector<FileComparison> files;
 };

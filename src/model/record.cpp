@@ -148,7 +148,8 @@ const Record& record<ForwardPass>() {
       field<&ForwardPass::name>("name", "", ""),
       field<&ForwardPass::time_ns>("time_ns", "ns", "the sum of the medians of its layers"),
       interval<&ForwardPass::low_ns, &ForwardPass::high_ns>(
-          "ci95", "ns", "the sums of the ends of the layers' intervals; null: one has none"),
+          "ci95", "ns",
+          "the sums of the ends of the layers' intervals within this run; null: one has none"),
       field<&ForwardPass::variants>("variants", "", "of each operation"),
   };
   static constexpr Record kRecord{"Pass", "Variants that make up one forward pass.", kFields};

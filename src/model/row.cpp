@@ -70,7 +70,9 @@ const Record& record<TimeNs>() {
   static constexpr Field kFields[] = {
       field<&TimeNs::median>("median", "ns", "over the slices").column("time_median_ns"),
       interval<&TimeNs::ci95_low, &TimeNs::ci95_high>(
-          "ci95", "ns", "of the median, from blocks of neighbouring slices; nulls below six slices")
+          "ci95", "ns",
+          "of the median of runs like this one: blocks of neighbouring slices, and 3 % between "
+          "runs; nulls below six slices")
           .column("time_ci95_#_ns"),
       computed<no_interval<TimeNs>>("ci95_reason", "", "why there is no interval"),
       field<&TimeNs::min>("min", "ns", "the fastest slice").column("time_min_ns"),
@@ -95,8 +97,8 @@ template <>
 const Record& record<CpuTimeNs>() {
   static constexpr Field kFields[] = {
       field<&CpuTimeNs::median>("median", "ns", "over the slices").column("cpu_time_median_ns"),
-      interval<&CpuTimeNs::ci95_low, &CpuTimeNs::ci95_high>(
-          "ci95", "ns", "of the median, from blocks of neighbouring slices; nulls below six")
+      interval<&CpuTimeNs::ci95_low, &CpuTimeNs::ci95_high>("ci95", "ns",
+                                                            "the same; nulls below six slices")
           .column("cpu_time_ci95_#_ns"),
       computed<no_interval<CpuTimeNs>>("ci95_reason", "", "why there is no interval"),
       field<&CpuTimeNs::min>("min", "ns", "the fastest piece of a slice").column("cpu_time_min_ns"),

@@ -6,11 +6,14 @@ figures of docs/trust.md. No test of the suite, since it takes minutes and asks 
     tests/trust/trust.py HWPROF coverage        of N runs: intervals that hold the median of the runs
     tests/trust/trust.py HWPROF same-binary     of N runs: ordered pairs in which compare alarms
     tests/trust/trust.py HWPROF factor          what hwprof run foretells of three programs, and what comes
+    tests/trust/trust.py HWPROF slower          by turns, S seconds: how often a program that is made
+                                                5 % slower is found, and one that is not
 
 Options of hwprof profile may follow behind --.
 """
 
 import argparse
+import collections
 import itertools
 import json
 import os
@@ -112,7 +115,7 @@ def coverage(options):
 
 
 def same_binary(options):
-    rows = [("load", "pairs", "alarms")]
+    rows = [("load", "pairs", "alarms", "rows")]
     for loops in (0, 2):
         with tempfile.TemporaryDirectory() as folder:
             files = []
@@ -122,11 +125,17 @@ def same_binary(options):
                     with open(files[-1], "w", encoding="utf-8") as file:
                         json.dump(profile(options), file)
             pairs = list(itertools.permutations(files, 2))
-            alarms = sum(subprocess.run([options.hwprof, "compare", *pair, "--format", "json"],
-                                        stdout=subprocess.DEVNULL, check=False).returncode == 1
-                         for pair in pairs)
+            verdicts = collections.Counter()
+            alarms = 0
+            for pair in pairs:
+                done = subprocess.run(
+                    [options.hwprof, "compare", *pair, "--accept-busy", "--format", "json"],
+                    stdout=subprocess.PIPE, check=False)
+                alarms += done.returncode == 1
+                verdicts.update(row["verdict"] for row in json.loads(done.stdout)["files"][0]["rows"])
         rows.append(("none" if loops == 0 else "two loops", len(pairs),
-                     "%d (%.1f %%)" % (alarms, 100 * alarms / len(pairs))))
+                     "%d (%.1f %%)" % (alarms, 100 * alarms / len(pairs)),
+                     ", ".join("%s %d" % each for each in verdicts.most_common())))
     report(rows)
 
 
@@ -197,9 +206,35 @@ def factor(options):
     report(rows)
 
 
+def slower(options):
+    """Of `--runs` comparisons by turns: where B has 5 % more work, where A has, and where none."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "planted.c")
+    rows = [("B against A", "comparisons", "wall time", "CPU time")]
+    with tempfile.TemporaryDirectory() as folder:
+        built = {}
+        for percent in (0, 5):
+            built[percent] = os.path.join(folder, "planted%d" % percent)
+            subprocess.run(["cc", "-O3", "-DEXTRA_PERCENT=%d" % percent, "-o", built[percent],
+                            source], check=True)
+        for a, b in ((0, 5), (0, 0)):
+            verdicts = {"wall time": [], "CPU time": []}
+            for _ in range(options.runs):
+                done = subprocess.run(
+                    ["taskset", "-c", str(options.cpu), options.hwprof, "compare", "--quiet",
+                     "--format", "json", "--time-budget", str(options.seconds), "--by-turns",
+                     built[a], "--", built[b]], stdout=subprocess.PIPE, text=True, check=False)
+                for row in json.loads(done.stdout)["files"][0]["rows"]:
+                    verdicts[row["name"]].append(row["verdict"])
+            rows.append(("%d %% more work" % (b - a), options.runs,
+                         *(", ".join("%s %d" % (verdict, each.count(verdict))
+                                     for verdict in sorted(set(each)))
+                           for each in verdicts.values())))
+            report(rows[:1] + rows[-1:])
+
+
 def main():
     commands = {"beside-load": beside_load, "coverage": coverage, "same-binary": same_binary,
-                "factor": factor}
+                "factor": factor, "slower": slower}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hwprof", help="a release build")
     parser.add_argument("what", choices=sorted(commands))

@@ -72,6 +72,7 @@ Conditions conditions_of(const Run& run) {
   add_blas(run.blas, all);
   all.emplace_back("environment", or_none(words_of(run.blas.evidence.declared.environment)));
   all.emplace_back("pin", or_none(format_cpu_list(run.pinned)));
+  all.emplace_back("command", shell_command(run.command));
   return all;
 }
 
@@ -87,9 +88,31 @@ Conditions conditions_of(const Sweep& sweep) {
 
 bool is_time(double value) { return value > 0; }
 
+// CPU time leaves out what others took, but not what they did to the caches.
+constexpr double kMostlyOnCpu = 0.9;
+
+std::string beside_load(const std::string& place, double on_cpu) {
+  return fmt::format(
+      "measured beside other load ({}: on its CPU {:.0f} % of the time): "
+      "--accept-busy judges all the same",
+      place.substr(0, place.rfind(": ")), 100 * on_cpu);
+}
+
+std::string busy_reason(const report::Row& row, const std::string& place) {
+  if (row.on_cpu.value_or(1) < kMostlyOnCpu) return beside_load(place, *row.on_cpu);
+  const auto kept = static_cast<std::uint64_t>(row.time_ns->samples);
+  if (!row.disturbed && row.left_out.total() <= kept) return "";
+  return fmt::format("measured beside other load ({}: {}): --accept-busy judges all the same",
+                     place.substr(0, place.rfind(": ")),
+                     row.disturbed
+                         ? "too few of its slices were undisturbed"
+                         : fmt::format("{} of {} slices were disturbed", row.left_out.total(),
+                                       row.left_out.total() + kept));
+}
+
 // CPU time where a file has it: other programs do not move it.
-Result<TimeSample> sample_of(const report::Row& row, const std::string& place) {
-  TimeSample sample;
+Result<RunTimes> row_times(const report::Row& row, const std::string& place) {
+  RunTimes sample;
   if (!row.time_ns) return sample;
   const std::string clock = place + (row.cpu_time_ns ? ".cpu_time_ns" : ".time_ns");
   sample.median_ns = work_ns(row);
@@ -104,6 +127,7 @@ Result<TimeSample> sample_of(const report::Row& row, const std::string& place) {
     return usage_error(fmt::format("{}.slices is no list of times above 0", clock), kNotOurs);
   const bool compute = row.bound == report::Bound::kCompute;
   if (!compute || sample.peak_gflops.size() != sample.ns.size()) sample.peak_gflops.clear();
+  sample.busy = busy_reason(row, place);
   return sample;
 }
 
@@ -139,9 +163,9 @@ RowNames names_of(const report::SweepPoint& point, const Sweep& sweep) {
 Result<void> add_row(RowNames names, const report::Row& row, const std::string& place,
                      Comparable& to) {
   if (names.name.empty()) return usage_error(fmt::format("{} has no name", place), kNotOurs);
-  TRY(TimeSample time, sample_of(row, place));
+  TRY(RunTimes time, row_times(row, place));
   to.rows.push_back(
-      {std::move(names.group), std::move(names.name), std::move(names.label), std::move(time)});
+      {std::move(names.group), std::move(names.name), std::move(names.label), {std::move(time)}});
   return {};
 }
 
@@ -169,29 +193,59 @@ Result<void> add_rows(const Sweep& sweep, Comparable& to) {
   return {};
 }
 
-// The times of a command: raw where it was repeated, else the one that there is. A command may use
-// too little CPU for its clock to see.
-Result<void> add_rows(const Run& run, Comparable& to) {
-  const auto repeated = [&](report::RepeatedTime report::Repeats::*times) {
-    return run.repeats ? ((*run.repeats).*times).samples : std::vector<double>();
-  };
-  const auto add = [&](const char* name, std::vector<double> times, double once) {
-    const bool raw = !times.empty();
-    if (!raw) times = {once};
-    TimeSample sample;
-    if (std::all_of(times.begin(), times.end(), is_time)) {
-      for (const double seconds : times) sample.ns.push_back(seconds * 1e9);
-      sample.median_ns = median(sample.ns);
+// Of a command and of its regions. A file has one command, so its rows are those of another file's
+// command, whatever either is called.
+constexpr const char* kWholeProgram = "the whole program";
+
+std::vector<RunTimes> one_time(double seconds) {
+  if (!is_time(seconds)) return {};
+  return {{.median_ns = seconds * 1e9}};
+}
+
+// A process a repeat: each is a run.
+Result<std::vector<RunTimes>> repeats_of(const Run& run, const std::string& path,
+                                         const report::RepeatedTime& time) {
+  std::vector<RunTimes> runs;
+  for (std::size_t i = 0; i < time.samples.size(); ++i) {
+    const double seconds = time.samples[i];
+    if (!is_time(seconds)) {
+      return usage_error(
+          fmt::format("{}: repeats.wall_s.samples is no list of times above 0", path), kNotOurs);
     }
-    to.rows.push_back({shell_command(run.command), name, name, std::move(sample)});
-    return to.rows.back().time.median_ns || !raw;
-  };
-  if (!add("wall time", repeated(&report::Repeats::wall_s), run.wall_s)) {
-    return usage_error(
-        fmt::format("{}: repeats.wall_s.samples is no list of times above 0", to.file.path),
-        kNotOurs);
+    RunTimes& repeat = runs.emplace_back();
+    repeat.median_ns = seconds * 1e9;
+    const std::vector<report::TimedRun>& timed = run.repeats->runs;
+    const double waited_s = i < timed.size() ? timed[i].waited_s.value_or(0) : 0;
+    if (1 - waited_s / seconds < kMostlyOnCpu)
+      repeat.busy = beside_load(path + ": ", 1 - waited_s / seconds);
   }
-  add("user time", repeated(&report::Repeats::user_s), run.user_s.value_or(0));
+  return runs;
+}
+
+void add_regions(const report::Regions& regions, Comparable& to) {
+  for (const report::Region& region : regions.rows) {
+    std::string name =
+        region.path.empty() ? region.name : fmt::format("{}", fmt::join(region.path, " / "));
+    if (!region.shape.empty()) name += " " + region.shape;
+    to.rows.push_back({"regions", name, name, one_time(region.total_ns.value_or(0) * 1e-9)});
+  }
+}
+
+Result<void> add_rows(const Run& run, Comparable& to) {
+  std::vector<RunTimes> wall, user;
+  if (run.repeats) {
+    TRY(wall, repeats_of(run, to.file.path, run.repeats->wall_s));
+    for (const double seconds : run.repeats->user_s.samples) {
+      // A command may use too little CPU for its clock to see.
+      const std::vector<RunTimes> one = one_time(seconds);
+      user.insert(user.end(), one.begin(), one.end());
+    }
+  }
+  if (wall.empty()) wall = one_time(run.wall_s);
+  if (user.empty()) user = one_time(run.user_s.value_or(0));
+  to.rows.push_back({kWholeProgram, "wall time", "wall time", std::move(wall)});
+  to.rows.push_back({kWholeProgram, "user time", "user time", std::move(user)});
+  if (run.regions) add_regions(*run.regions, to);
   return {};
 }
 
@@ -227,36 +281,87 @@ Result<void> read_as(const ReportFile& file, Comparable& to) {
   const Result<T> read = model::from_json<T>(file.json);
   if (!read) return usage_error(fmt::format("{}: {}", file.path, read.error().what), kNotOurs);
   const auto& run = run_of(*read);
-  to.file = {file.path, file.schema, run.started_utc, run.command};
+  to.file = {.path = file.path,
+             .more = {},
+             .schema = file.schema,
+             .started_utc = run.started_utc,
+             .command = run.command};
   TRY(add_rows(*read, to));
   to.conditions = conditions_of(*read);
   if constexpr (!std::is_same_v<T, Run>) add_peak(run, to);
   return {};
 }
 
-}  // namespace
+struct SchemaReader {
+  std::string_view schema;
+  Result<void> (*read)(const ReportFile& file, Comparable& to);
+};
 
-Result<Comparable> read_comparable(const std::string& path) {
-  const struct {
-    std::string_view schema;
-    Result<void> (*read)(const ReportFile& file, Comparable& to);
-  } readers[] = {{model::record<Profile>().schema, read_as<Profile>},
-                 {model::record<Run>().schema, read_as<Run>},
-                 {model::record<Sweep>().schema, read_as<Sweep>}};
+std::span<const SchemaReader> schema_readers() {
+  static const SchemaReader all[] = {{model::record<Profile>().schema, read_as<Profile>},
+                                     {model::record<Run>().schema, read_as<Run>},
+                                     {model::record<Sweep>().schema, read_as<Sweep>}};
+  return all;
+}
+
+std::vector<std::string_view> known_schemas() {
   std::vector<std::string_view> known;
-  for (const auto& reader : readers) known.push_back(reader.schema);
-  TRY(const ReportFile file, read_report(path, known));
+  for (const SchemaReader& reader : schema_readers()) known.push_back(reader.schema);
+  return known;
+}
+
+Result<Comparable> comparable_of(const ReportFile& file) {
   Comparable out;
-  for (const auto& reader : readers)
+  for (const SchemaReader& reader : schema_readers())
     if (reader.schema == file.schema) {
       TRY(reader.read(file, out));
     }
   if (out.rows.empty()) {
-    return usage_error(fmt::format("{} holds no rows: there is nothing to compare", path),
+    return usage_error(fmt::format("{} holds no rows: there is nothing to compare", file.path),
                        kNotOurs);
   }
   tell_apart(out.rows);
   return out;
+}
+
+}  // namespace
+
+Result<Comparable> read_comparable(const std::string& path, bool accept_busy) {
+  TRY(const ReportFile file, read_report(path, known_schemas()));
+  TRY(Comparable out, comparable_of(file));
+  for (ComparableRow& row : out.rows)
+    for (RunTimes& run : row.runs)
+      if (accept_busy) run.busy.clear();
+  return out;
+}
+
+Result<Comparable> parse_comparable(const std::string& command, const std::string& text) {
+  TRY(const ReportFile file, parse_report(command, text, known_schemas()));
+  return comparable_of(file);
+}
+
+const ComparableRow* find_row(const Comparable& in, const ComparableRow& row) {
+  const auto found =
+      std::find_if(in.rows.begin(), in.rows.end(), [&row](const ComparableRow& candidate) {
+        return candidate.group == row.group && candidate.name == row.name;
+      });
+  return found == in.rows.end() ? nullptr : &*found;
+}
+
+Comparable merge_runs(std::vector<Comparable> runs) {
+  Comparable merged = std::move(runs.front());
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    merged.file.more.push_back(runs[i].file.path);
+    for (ComparableRow& row : merged.rows) {
+      const ComparableRow* same = find_row(runs[i], row);
+      if (same == nullptr || same->runs.empty()) {
+        row.runs.emplace_back();
+      } else {
+        row.runs.insert(row.runs.end(), same->runs.begin(), same->runs.end());
+      }
+    }
+  }
+  return merged;
 }
 
 }  // namespace hwprof

@@ -14,9 +14,9 @@
 namespace hwprof {
 
 struct ComparableRow {
-  std::string group, name;  // together they identify the row
-  std::string label;        // short: "conv1d simd"
-  TimeSample time;
+  std::string group, name;     // together they identify the row
+  std::string label;           // short: "conv1d simd"
+  std::vector<RunTimes> runs;  // of a file one; of a repeated command one a repeat
 };
 
 struct Comparable {
@@ -30,6 +30,16 @@ struct Comparable {
 
 // Knows hwprof.profile/1, hwprof.run/1 and hwprof.sweep/1. Fault::kUsage as read_report() and
 // from_json(), and for a row that has no name or a time that is none.
-Result<Comparable> read_comparable(const std::string& path);
+// A row that was measured beside other load says so, unless `accept_busy`.
+Result<Comparable> read_comparable(const std::string& path, bool accept_busy);
+// The same of text that a command printed.
+Result<Comparable> parse_comparable(const std::string& command, const std::string& text);
+
+// The row of `in` that has the names of `row`; null: none has.
+const ComparableRow* find_row(const Comparable& in, const ComparableRow& row);
+
+// Several runs of one side as one: the rows of the first, each with a time a run,
+// absent where a run lacks the row.
+Comparable merge_runs(std::vector<Comparable> runs);
 
 }  // namespace hwprof

@@ -51,6 +51,11 @@ Result<ReportFile> read_report(const std::string& path, std::span<const std::str
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return usage_error(fmt::format("{} is empty", path), kHowToWrite);
   }
+  return parse_report(path, text, known);
+}
+
+Result<ReportFile> parse_report(const std::string& path, const std::string& text,
+                                std::span<const std::string_view> known) {
   Result<Json> json = parse(path, text);
   if (!json) return error_of(json);
   const auto schema = json->find("schema");

@@ -19,4 +19,8 @@ struct ReportFile {
 // no report of hwprof, or one of a schema that is none of `known`.
 Result<ReportFile> read_report(const std::string& path, std::span<const std::string_view> known);
 
+// The same of text that is called `name` in errors.
+Result<ReportFile> parse_report(const std::string& name, const std::string& text,
+                                std::span<const std::string_view> known);
+
 }  // namespace hwprof

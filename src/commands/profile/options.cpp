@@ -6,15 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "src/base/suggest.h"
+#include "src/base/text.h"
 #include "src/cli/groups.h"
 #include "src/cli/values.h"
 #include "src/commands/commands.h"
+#include "src/commands/compare/turns.h"
 #include "src/commands/profile/profile.h"
 #include "src/commands/profile/shape.h"
+#include "src/observe/proc/program_file.h"
 
 namespace hwprof {
 namespace {
@@ -218,6 +222,11 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
       .options = {options.value("--against", "FILE", typed->network.against, cli::any_text,
                                 "Print another table's times beside those of the layers; FILE "
                                 "has index,layer,seconds. Default: none.")}};
+  options.group(cli::kBudget);
+  options.value("--against-binary", "HWPROF", typed->profile.against_binary, cli::any_text,
+                "Run this profile and that of another hwprof by turns, 8 times each, and report "
+                "the ratio of each row, as hwprof compare does; the other one is the baseline, and "
+                "the time budget is that of a run. Default: profile.");
   cli::require(options,
                {{"optimal-blas", &typed->profile.require_optimal_blas},
                 {"counters", &typed->profile.require_counters}},
@@ -234,12 +243,54 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
   return {typed, &typed->profile};
 }
 
+namespace {
+
+// What was typed, for a run that is one of many: its report is JSON on standard output.
+std::vector<std::string> turn_arguments(const std::vector<std::string>& words) {
+  constexpr std::string_view kWithValue[] = {"--against-binary", "--format", "--output", "-o"};
+  constexpr std::string_view kFlags[] = {"--json", "--full", "-q", "--quiet"};
+  std::vector<std::string> kept;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    const std::string_view name = word.substr(0, word.find('='));
+    if (std::find(std::begin(kFlags), std::end(kFlags), word) != std::end(kFlags)) continue;
+    if (std::find(std::begin(kWithValue), std::end(kWithValue), name) != std::end(kWithValue)) {
+      if (name == word) ++i;
+    } else if (!word.starts_with("-o")) {
+      kept.push_back(words[i]);
+    }
+  }
+  kept.insert(kept.end(), {"--quiet", "--format", "json"});
+  return kept;
+}
+
+Result<int> profile_by_turns(const ProfileOptions& profile) {
+  const std::vector<std::string> arguments = turn_arguments(profile.measure.command);
+  const auto command = [&arguments](const std::string& binary) {
+    std::vector<std::string> words = {binary};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return shell_command(words);
+  };
+  TRY(const std::string other, find_program(profile.against_binary));
+  std::error_code failed;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+  if (failed) {
+    return environment_error(
+        failed.value(), fmt::format("hwprof cannot find its own program: {}", failed.message()));
+  }
+  constexpr std::size_t kRunsASide = 8;
+  return compare_by_turns({.baseline = command(other), .other = command(self), .runs = kRunsASide},
+                          profile.measure.output);
+}
+
+}  // namespace
+
 cli::Action profile_command(cli::Options& options) {
   auto to = declare_profile(options);
   return [to](const cli::CommandLine& line) {
     to->measure.quiet = line.verbosity == cli::Verbosity::kQuiet;
     to->measure.command = line.words;
-    return run_profile(*to);
+    return to->against_binary.empty() ? run_profile(*to) : profile_by_turns(*to);
   };
 }
 

@@ -54,6 +54,7 @@ struct ProfileOptions {
   MeasureOptions measure;
   std::variant<TextCnnOptions, NetworkOptions, MlpOptions> workload;
   bool require_optimal_blas = false, require_counters = false;
+  std::string against_binary;  // another hwprof to run by turns with this one; empty: none
 };
 
 // Filled in once the options are read.

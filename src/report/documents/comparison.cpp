@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/base/format.h"
 #include "src/base/text.h"
@@ -36,10 +37,43 @@ std::vector<const ComparedRow*> rows_with(const FileComparison& file, Change ver
   return found;
 }
 
+std::string ratio_cell(const std::optional<double>& ratio, const std::optional<double>& low,
+                       const std::optional<double>& high) {
+  if (!ratio) return std::string(kAbsent);
+  const std::string middle = significant(*ratio, 3);
+  return low && high
+             ? fmt::format("{} [{}, {}]", middle, significant(*low, 3), significant(*high, 3))
+             : middle;
+}
+
+std::string runs_needed_text(const ComparedRow& row) {
+  return row.runs_needed ? fmt::format("needs about {} runs a side", *row.runs_needed)
+                         : std::string("needs more than 100 runs a side");
+}
+
+// "undecided: conv1d simd 1.24 [0.91, 1.37], needs about 12 runs a side"
+std::string undecided_text(std::vector<const ComparedRow*> rows) {
+  constexpr std::size_t kMost = 3;
+  std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow* a, const ComparedRow* b) {
+    return std::abs(std::log(*a->ratio)) > std::abs(std::log(*b->ratio));
+  });
+  std::vector<std::string> names;
+  for (const ComparedRow* row : rows) {
+    if (names.size() == kMost) break;
+    names.push_back(fmt::format("{} {}, {}", row->label,
+                                ratio_cell(row->ratio, row->ratio_low, row->ratio_high),
+                                runs_needed_text(*row)));
+  }
+  std::string text = fmt::format("undecided: {}", fmt::join(names, "; "));
+  if (rows.size() > kMost) text += fmt::format("; and {} more", rows.size() - kMost);
+  return text;
+}
+
 // What is said of one file; bad: some row is slower, or nothing could be judged.
 Headline verdict_on(const FileComparison& file, double threshold) {
-  const auto slower = rows_with(file, Change::kSlower), faster = rows_with(file, Change::kFaster);
-  const auto clock = rows_with(file, Change::kClock),
+  const auto slower = rows_with(file, Change::kSlower), faster = rows_with(file, Change::kFaster),
+             same = rows_with(file, Change::kSame), undecided = rows_with(file, Change::kUndecided),
+             clock = rows_with(file, Change::kClock),
              unknown = rows_with(file, Change::kNotComparable);
   if (!file.rows.empty() && unknown.size() == file.rows.size()) {
     return {fmt::format("not judged: {}", sentence(unknown.front()->reason)), false};
@@ -54,11 +88,15 @@ Headline verdict_on(const FileComparison& file, double threshold) {
     parts.push_back(fmt::format("{} of {} faster by more than {}: {}", faster.size(),
                                 rows(file.rows.size()), threshold_text(threshold), named(faster)));
   }
-  if (slower.empty() && faster.empty()) {
-    parts.push_back(fmt::format("no difference of more than {} was shown in {}",
-                                threshold_text(threshold),
-                                rows(file.rows.size() - unknown.size())));
+  if (!same.empty()) {
+    parts.push_back(
+        fmt::format("{} the same within {}", rows(same.size()), threshold_text(threshold)));
   }
+  if (slower.empty() && faster.empty() && !undecided.empty()) {
+    parts.push_back(
+        fmt::format("no difference of more than {} was shown", threshold_text(threshold)));
+  }
+  if (!undecided.empty()) parts.push_back(undecided_text(undecided));
   if (!clock.empty()) {
     parts.push_back(fmt::format("{} only by the clock", rows(clock.size())));
   }
@@ -66,21 +104,20 @@ Headline verdict_on(const FileComparison& file, double threshold) {
   return {sentence(fmt::format("{}", fmt::join(parts, "; "))), slower.empty()};
 }
 
-std::string file_text(const ComparedFile& file) {
-  std::string text = fmt::format("{} ({}", file.path, file.schema);
-  if (!file.started_utc.empty()) text += ", started " + file.started_utc;
-  text += ")";
-  if (!file.command.empty()) text += ": " + shell_command(file.command);
-  return text;
+// "a.json and 2 more"
+std::string side_text(const ComparedFile& file) {
+  return file.more.empty() ? file.path : fmt::format("{} and {} more", file.path, file.more.size());
 }
 
-std::string ratio_cell(const std::optional<double>& ratio, const std::optional<double>& low,
-                       const std::optional<double>& high) {
-  if (!ratio) return std::string(kAbsent);
-  const std::string middle = significant(*ratio, 3);
-  return low && high
-             ? fmt::format("{} [{}, {}]", middle, significant(*low, 3), significant(*high, 3))
-             : middle;
+std::string file_text(const ComparedFile& file) {
+  std::string text = side_text(file);
+  if (!file.schema.empty()) {
+    text += " (" + file.schema;
+    if (!file.started_utc.empty()) text += ", started " + file.started_utc;
+    text += ")";
+  }
+  if (!file.command.empty()) text += ": " + shell_command(file.command);
+  return text;
 }
 
 std::string duration_cell(const std::optional<double>& ns) {
@@ -99,9 +136,11 @@ Headline headline(const Comparison& comparison) {
   for (const FileComparison& file : comparison.files) {
     const Headline one = verdict_on(file, comparison.threshold);
     if (!all.text.empty()) all.text += ' ';
-    all.text += fmt::format("{}: {}", file.file.path, one.text);
+    all.text += fmt::format("{}: {}", side_text(file.file), one.text);
     all.good = all.good && one.good;
   }
+  if (!comparison.stopped.empty())
+    all.text += fmt::format(" Not to the end: {}.", comparison.stopped);
   return all;
 }
 
@@ -124,22 +163,25 @@ std::vector<Field> comparison_fields(const Comparison& comparison) {
 }
 
 Table changes_table(const Comparison& comparison, const FileComparison& file) {
-  Table table{.title = fmt::format("{} against {}", file.file.path, comparison.baseline.path),
-              .columns = {{"row", true},
-                          {"verdict", true},
-                          {"time ratio"},
-                          {"baseline\n(median)"},
-                          {"this file\n(median)"},
-                          {"ratio beside\nFMA peak", false, true},
-                          {"p (Holm)"},
-                          {"p", false, true},
-                          {"samples", false, true}},
-              .rows = {},
-              .notes = {}};
+  Table table{
+      .title = fmt::format("{} against {}", side_text(file.file), side_text(comparison.baseline)),
+      .columns = {{"row", true},
+                  {"verdict", true},
+                  {"time ratio"},
+                  {"baseline\n(median)"},
+                  {"other\n(median)"},
+                  {"ratio beside\nFMA peak", false, true},
+                  {"p (Holm)"},
+                  {"p", false, true},
+                  {"samples", false, true}},
+      .rows = {},
+      .notes = {}};
   Reasons reasons;
   bool interval = false, beside_peak = false;
   for (const ComparedRow& row : file.rows) {
     if (!row.reason.empty()) reasons.add(row.reason, row.label);
+    if (row.verdict == Change::kUndecided)
+      reasons.add("undecided: " + runs_needed_text(row), row.label);
     interval = interval || row.ratio_low;
     beside_peak = beside_peak || row.peak_ratio;
     table.rows.push_back(
@@ -152,9 +194,12 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
   }
   if (interval) {
     table.notes.push_back(fmt::format(
-        "ratio: this file over the baseline, above 1 is slower, with its 95 % interval. Slower or "
-        "faster: p of the rank test below 0.05 after Holm's correction for {}, and the whole "
-        "interval beyond {}.",
+        "ratio: the other side over the baseline, above 1 is slower, with its 95 % interval {}. "
+        "Slower or faster: the whole interval beyond {}, and p of a ratio of 1 below 0.05 after "
+        "Holm's correction for {}. Same: the whole interval within {}. Undecided: neither.",
+        comparison.by_turns ? "from the ratios of neighbouring runs"
+                            : "between runs: of a single one a side, with what such runs differ by",
+        threshold_text(comparison.threshold),
         counted(table.rows.size() * comparison.files.size(), "row"),
         threshold_text(comparison.threshold)));
   }
