@@ -269,5 +269,59 @@ TEST(ScheduleByPart, AStopEndsItAndIsSaid) {
   EXPECT_TRUE(result.work[0].whole.slices.empty());
 }
 
+// A clock that steps back by a second in each fifth reading, and one that always does.
+double stepping_clock() {
+  static double now_ns = 1e12;
+  static int readings = 0;
+  return now_ns += ++readings % 5 == 0 ? -1e9 : 1e6;
+}
+double backward_clock() {
+  static double now_ns = 1e12;
+  return now_ns -= 1e3;
+}
+
+TEST(Schedule, PiecesInWhichAClockSteppedBackAreNotThere) {
+  ThreadTeam team(1, {});
+  const std::atomic<bool> stop{false};
+  ScheduleOptions options = quick();
+  options.clocks.cpu_ns = stepping_clock;
+  const std::vector<Work> work = {work_of([] {}, 10)};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
+  EXPECT_GT(result.clock_steps, 0U);
+  ASSERT_FALSE(result.work[0].whole.slices.empty());
+  for (const report::Slice& slice : result.work[0].whole.slices) {
+    EXPECT_GT(slice.work_ns, 0);
+    EXPECT_LT(slice.work_ns, 1e9);
+  }
+}
+
+TEST(Schedule, AClockThatOnlyStepsBackLeavesNoNumberAndEnds) {
+  ThreadTeam team(1, {});
+  const std::atomic<bool> stop{false};
+  ScheduleOptions options = quick();
+  options.clocks.cpu_ns = backward_clock;
+  const std::vector<Work> work = {work_of([] {}, 10),
+                                  {.parts = {{[] {}}, {[] {}}}, .by_part = true}};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
+  for (const WorkTimes& times : result.work) {
+    EXPECT_TRUE(times.whole.slices.empty());
+    EXPECT_TRUE(times.whole.lost);
+  }
+}
+
+TEST(Schedule, SlicesOnACpuThatIsNotTheirsAreDisturbed) {
+  ThreadTeam team(1, {});
+  const std::atomic<bool> stop{false};
+  ScheduleOptions options = quick();
+  options.repeat.reset();
+  options.budget_s = 0.05;
+  options.cpus = {4095};  // where nothing can run
+  const std::vector<Work> work = {work_of([] {}, 10)};
+  const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
+  EXPECT_TRUE(result.work[0].whole.disturbed);
+  for (const report::Slice& slice : result.work[0].whole.slices)
+    EXPECT_TRUE(slice.migrated.value_or(false));
+}
+
 }  // namespace
 }  // namespace hwprof

@@ -21,16 +21,16 @@ constexpr double kWaitedShare = 0.05;
 struct Moment {
   double wall_ns = 0, cpu_ns = 0;
 };
-Moment begin_now() {
+Moment begin_now(const Clocks& clocks) {
   Moment now;
-  now.wall_ns = wall_ns();
-  now.cpu_ns = thread_cpu_ns();
+  now.wall_ns = clocks.wall_ns();
+  now.cpu_ns = clocks.cpu_ns();
   return now;
 }
-Moment end_now() {
+Moment end_now(const Clocks& clocks) {
   Moment now;
-  now.cpu_ns = thread_cpu_ns();
-  now.wall_ns = wall_ns();
+  now.cpu_ns = clocks.cpu_ns();
+  now.wall_ns = clocks.wall_ns();
   return now;
 }
 
@@ -38,6 +38,7 @@ Moment end_now() {
 struct Span {
   double wall_ns = 0, work_ns = 0, on_cpu_ns = 0;
   bool waited = false;
+  bool stepped_back = false;  // a clock did: nothing is known of the time
 };
 
 // Calls of a piece, pieces of a slice, and seconds of the peak between them: as long as a piece, so
@@ -164,13 +165,19 @@ class Schedule {
       if (next == work_.size()) break;
       State& state = states_[next];
       const double before = wall_ns();
+      const std::size_t before_samples = samples(next);
       if (in_parts(next)) {
         slice_in_parts(next);
       } else if (!slice_of_calls(next)) {
         result_.interrupted = true;
         break;
       }
-      compare_neighbours(next);
+      if (samples(next) > before_samples) {
+        compare_neighbours(next);
+      } else {
+        ++state.lost;
+        result_.work[next].whole.lost = true;
+      }
       state.spent_ns += wall_ns() - before;
       progress(fraction_done());
     }
@@ -188,6 +195,7 @@ class Schedule {
     double spent_ns = 0, slice_ns = 0;  // until now; what a slice takes, by the first calls
     std::size_t windows = 0;            // of counting
     std::size_t must = 1;               // slices, whatever the budget
+    std::size_t lost = 0;               // slices of which no piece is left
     double (*clock)() = wall_ns;        // that is read between parts
     std::vector<double> boundaries;     // of parts
   };
@@ -196,6 +204,8 @@ class Schedule {
   [[nodiscard]] std::size_t samples(std::size_t i) const {
     return result_.work[i].whole.slices.size();
   }
+
+  [[nodiscard]] std::size_t tried(std::size_t i) const { return samples(i) + states_[i].lost; }
 
   // The first call faults pages in and wakes threads: it says how long a piece has to be, no more.
   void warm_up(const std::atomic<bool>& stop) {
@@ -231,7 +241,7 @@ class Schedule {
     State& state = states_[i];
     const auto parts = static_cast<double>(work_[i].parts.size());
     const bool cpu = work_[i].threads == 1 && call_ns / parts > kLeastPartNs;
-    state.clock = cpu ? thread_cpu_ns : wall_ns;
+    state.clock = cpu ? options_.clocks.cpu_ns : options_.clocks.wall_ns;
     state.must = kMinSamplesForInterval;
     state.boundaries.resize(work_[i].parts.size() + 1);
     result_.work[i].clock_ns = reading_ns(state.clock);
@@ -245,7 +255,7 @@ class Schedule {
     if (options_.baseline && last_ != options_.baseline) return *options_.baseline;
     double kept_ns = 0;
     for (std::size_t i = 0; i < work_.size(); ++i) {
-      const std::size_t had = std::min(samples(i), states_[i].must);
+      const std::size_t had = std::min(tried(i), states_[i].must);
       kept_ns += static_cast<double>(states_[i].must - had) * states_[i].slice_ns;
     }
     const bool over = wall_ns() - begin_ns_ + kept_ns > options_.budget_s * 1e9;
@@ -254,7 +264,7 @@ class Schedule {
     for (std::size_t i = 0; i < work_.size(); ++i) {
       if (i == options_.baseline && work_.size() > 1) continue;
       const bool wanted =
-          options_.repeat ? samples(i) < *options_.repeat : !over || samples(i) < states_[i].must;
+          options_.repeat ? tried(i) < *options_.repeat : !over || tried(i) < states_[i].must;
       const double spent_ns = states_[i].spent_ns + states_[i].slice_ns;
       if (wanted && spent_ns < least) {
         best = i;
@@ -269,11 +279,16 @@ class Schedule {
   Span span_of(std::size_t index, Measurement& measured, const F& run) {
     const int threads = work_[index].threads;
     const std::optional<double> waited = threads > 1 ? delays_.ns() : std::nullopt;
-    const Moment begin = begin_now();
+    const Moment begin = begin_now(options_.clocks);
     run();
-    const Moment end = end_now();
+    const Moment end = end_now(options_.clocks);
     Span span;
     span.wall_ns = end.wall_ns - begin.wall_ns;
+    span.stepped_back = span.wall_ns < 0 || end.cpu_ns < begin.cpu_ns;
+    if (span.stepped_back) {
+      ++result_.clock_steps;
+      return span;
+    }
     if (threads == 1) {
       // A clock with coarse steps (an emulator's) may not have moved.
       span.work_ns = std::max(1.0, end.cpu_ns - begin.cpu_ns);
@@ -311,6 +326,12 @@ class Schedule {
     last_ns_ = work_ns;
   }
 
+  // Its CPU went offline, or somebody changed where it may run: from then on it stands elsewhere.
+  [[nodiscard]] bool left_its_cpus() const {
+    const CpuList& cpus = options_.cpus;
+    return !cpus.empty() && std::find(cpus.begin(), cpus.end(), current_cpu()) == cpus.end();
+  }
+
   // Pieces and peaks in turn. False: the work has gone.
   bool slice_of_calls(std::size_t index) {
     Measurement& measured = result_.work[index].whole;
@@ -342,6 +363,7 @@ class Schedule {
       const double peak_before = last_peak_;
       last_peak_ = measure_peak(plan.peak_s);
       const double peak = (peak_before + last_peak_) / 2;
+      if (span.stepped_back) continue;
       add_time(measured, span, plan.calls);
       wall += span.wall_ns;
       (span.waited ? waited_ns : work_ns).push_back(span.work_ns / calls);
@@ -356,9 +378,11 @@ class Schedule {
             });
     }
 
+    const std::size_t pieces = work_ns.size() + waited_ns.size();
+    if (pieces == 0) return true;
     const rusage used = usage_of(RUSAGE_SELF);
     report::Slice& slice = measured.slices.emplace_back();
-    slice.ns = wall / (static_cast<double>(plan.pieces) * calls);
+    slice.ns = wall / (static_cast<double>(pieces) * calls);
     slice.waited = work_ns.empty();
     slice.work_ns = median(slice.waited ? std::move(waited_ns) : std::move(work_ns));
     slice.peak_gflops = peaks.empty() ? last_peak_ : median(std::move(peaks));
@@ -366,7 +390,7 @@ class Schedule {
       slice.peak_ratio = ratios.empty() ? part.flops / slice.work_ns / *slice.peak_gflops
                                         : median(std::move(ratios));
     }
-    slice.migrated = current_cpu() != cpu;
+    slice.migrated = current_cpu() != cpu || left_its_cpus();
     if (const auto ticks = steal_.ticks(); ticks && stolen) slice.stolen = *ticks > *stolen;
     // Of the whole process: a thread of the team that waits delays the others.
     slice.involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw - usage.ru_nivcsw);
@@ -384,8 +408,9 @@ class Schedule {
     const double begin = wall_ns();
     call_whole(i);
     do {
-      call_by_part(i);
-      add_call(times.whole, span_of(i, times.whole, [&] { call_whole(i); }));
+      if (!call_by_part(i)) continue;
+      const Span span = span_of(i, times.whole, [&] { call_whole(i); });
+      if (!span.stepped_back) add_call(times.whole, span);
     } while (wall_ns() - begin < options_.slice_s * 1e9 &&
              (!options_.repeat || samples(i) < *options_.repeat));
     last_peak_ = measure_peak(states_[i].plan.peak_s);
@@ -398,7 +423,8 @@ class Schedule {
     for (const Part& part : work_[i].parts) part.run();
   }
 
-  void call_by_part(std::size_t i) {
+  // False: a clock stepped back in it, so that it is not there.
+  bool call_by_part(std::size_t i) {
     const std::vector<Part>& parts = work_[i].parts;
     WorkTimes& times = result_.work[i];
     State& state = states_[i];
@@ -410,9 +436,14 @@ class Schedule {
         at[p + 1] = state.clock();
       }
     });
+    if (call.stepped_back) return false;
+    if (!std::is_sorted(at.begin(), at.end())) {
+      ++result_.clock_steps;
+      return false;
+    }
     // On the wall clock, a single thread has waited where its CPU time is not all of it.
     const bool waited =
-        call.waited || (state.clock == wall_ns && work_[i].threads == 1 &&
+        call.waited || (state.clock == options_.clocks.wall_ns && work_[i].threads == 1 &&
                         call.wall_ns - call.on_cpu_ns > kWaitedShare * call.wall_ns);
     Span sum;
     sum.waited = waited;
@@ -425,6 +456,7 @@ class Schedule {
       add_call(times.parts[p], span);
     }
     add_call(times.sum, sum);
+    return true;
   }
 
   double measure_peak(double seconds) {

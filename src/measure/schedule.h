@@ -20,6 +20,7 @@
 #include "counters/machine/affinity.h"
 #include "counters/perf/counting.h"
 #include "kernels/thread_team.h"
+#include "src/base/clock.h"
 #include "src/measure/peak.h"
 #include "src/model/row.h"
 
@@ -48,6 +49,12 @@ struct Work {
   double first_call_ns = 0;
 };
 
+// What is read around each piece: of the wall, and of the calling thread.
+struct Clocks {
+  double (*wall_ns)() = hwprof::wall_ns;
+  double (*cpu_ns)() = thread_cpu_ns;
+};
+
 struct ScheduleOptions {
   double budget_s = 8;     // for all work together, used up; a last slice may overrun it
   double slice_s = 0.005;  // of work; a slice is at least one call
@@ -60,6 +67,7 @@ struct ScheduleOptions {
   // Work that the others are compared with: one of its slices stands on either side of theirs.
   std::optional<std::size_t> baseline = std::nullopt;
   const FmaKernel* peak = nullptr;  // null: the fastest
+  Clocks clocks = {};
 };
 
 // No order statistic brackets the median with 95 % below six samples: 2 (1/2)^5 > 0.05.
@@ -72,6 +80,7 @@ struct Measurement {
   std::vector<report::Slice> slices;
   report::LeftOut left_out;    // slices that are not among them
   bool disturbed = false;      // too few others were left: they are among them
+  bool lost = false;           // there was one of which no piece is left: a clock stepped back
   std::vector<double> pieces;  // nanoseconds of a call on the clock that counts
   // Rate of the baseline over its own, a slice each: of the two of the baseline around it.
   std::vector<double> baseline_ratios;
@@ -99,6 +108,7 @@ struct ScheduleResult {
   std::vector<WorkTimes> work;      // in the order given; no samples where it was cut short
   std::vector<double> peak_gflops;  // every peak piece, all threads together
   bool interrupted = false;
+  std::uint64_t clock_steps = 0;  // pieces that are not there, since a clock stepped back in them
   // Times a second that the calling thread had to yield its CPU to somebody else.
   double involuntary_switches_per_s = 0;
 };

@@ -319,6 +319,28 @@ class Formats(CliTest):
 
 
 class ExitCodes(CliTest):
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+    def test_cpus_that_change_while_it_measures_are_said(self):
+        """As where a CPU goes offline: the kernel then lets the process run on the others."""
+        first, *_, last = sorted(os.sched_getaffinity(0))
+        running = subprocess.Popen(
+            [harness.BINARY, *quick("--pin", str(first), "--no-ladder", "--variant", "simd", "-q",
+                                    "--json")],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(running.kill)
+        # It pins itself again before it measures.
+        out = None
+        while out is None:
+            try:
+                os.sched_setaffinity(running.pid, {last})
+                out = running.communicate(timeout=0.05)[0]
+            except subprocess.TimeoutExpired:
+                pass
+        self.assertEqual(running.returncode, 0)
+        report = json.loads(out)
+        warnings = {warning["code"]: warning["text"] for warning in report["warnings"]}
+        self.assertIn("may now run on %d" % last, warnings["cpus-changed"])
+
     def test_require_optimal_blas_is_1_when_it_is_not(self):
         done = hwprof(*quick("--time-budget", "6", "--require", "optimal-blas"),
                       env=environment(OPENBLAS_CORETYPE="Prescott"))

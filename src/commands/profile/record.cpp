@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "src/measure/agreement.h"
 #include "src/measure/repeats.h"
 #include "src/measure/statistics.h"
 
@@ -18,7 +19,7 @@ constexpr double kWantedHalfWidth = 0.02;  // of an interval: wider ones are war
 template <class Time>
 void set_interval(Time& time, std::span<const double> in_order) {
   if (in_order.size() < kMinSamplesForInterval) return;
-  const Interval interval = median_interval(in_order);
+  const Interval interval = runs_interval(in_order);
   time.ci95_low = interval.low;
   time.ci95_high = interval.high;
 }
@@ -43,10 +44,11 @@ std::optional<report::Undisturbed> undisturbed_rate(const report::Row& row, doub
                                                     std::span<const double> peaks) {
   const std::optional<double> best_ns = best_tenth(measured.pieces, false);
   if (!best_ns || !row.peak_fraction_high || flops == 0) return std::nullopt;
+  const double median_reaches = median_interval(measured.peak_ratios()).high;
   const std::optional<double> peak = best_tenth({peaks.begin(), peaks.end()}, true);
   report::Undisturbed rate{.gflops = flops / *best_ns, .peak_fraction = std::nullopt};
   if (peak) rate.peak_fraction = *rate.gflops / *peak;
-  if (!peak || *rate.peak_fraction <= *row.peak_fraction_high) return std::nullopt;
+  if (!peak || *rate.peak_fraction <= median_reaches) return std::nullopt;
   return rate;
 }
 
@@ -112,7 +114,10 @@ report::Row make_row(const Task& task, const Measurement* measured,
     row.bandwidth_level = limit.level;
   }
   if (measured == nullptr || measured->slices.empty()) {
-    row.reason = task.reason.empty() ? "interrupted before it was measured" : task.reason;
+    const bool lost = measured != nullptr && measured->lost;
+    row.reason = !task.reason.empty() ? task.reason
+                 : lost               ? "a clock stepped back in each of its slices"
+                                      : "interrupted before it was measured";
     return row;
   }
   row.time_ns = summarise(*measured, &report::Slice::ns);
@@ -127,7 +132,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
   if (const std::vector<double> ratios = measured->peak_ratios(); !ratios.empty()) {
     row.peak_fraction = median(ratios);
     if (ratios.size() >= kMinSamplesForInterval) {
-      const Interval interval = median_interval(ratios);
+      const Interval interval = runs_interval(ratios);
       row.peak_fraction_low = interval.low;
       row.peak_fraction_high = interval.high;
     }
@@ -224,6 +229,15 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   if (record.threads <= cpus && record.pin.on_cpu.value_or(1) < kQuietCpu) {
     warn("busy-cpu", busy_text(record.pin));
   }
+  // The caller of several threads stands on one of its CPUs.
+  const CpuList& began = record.pin.actual;
+  const CpuList now = allowed_cpus();
+  if (!std::includes(began.begin(), began.end(), now.begin(), now.end())) {
+    warn("cpus-changed",
+         fmt::format("it began on CPUs {} and may now run on {}: a CPU went offline, or somebody "
+                     "changed its affinity. Slices on other CPUs are disturbed",
+                     format_cpu_list(began), format_cpu_list(now)));
+  }
   warn_of_disturbed(record);
   for (const report::Row& row : record.rows) {
     for (const EventCount& count : row.counters) {
@@ -237,9 +251,8 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
     constexpr double kLargestError = 1e-3;
     wrong += row.max_rel_error && *row.max_rel_error > kLargestError;
     if (!row.time_ns) continue;
-    const auto [low, high] = work_interval_ns(row);
-    wide +=
-        !row.time_ns->ci95_low || relative_half_width({low, high}, work_ns(row)) > kWantedHalfWidth;
+    wide += !row.time_ns->ci95_low ||
+            relative_half_width(run_interval_ns(row), work_ns(row)) > kWantedHalfWidth;
   }
   if (wrong > 0) {
     warn("wrong-result",
@@ -249,11 +262,12 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   }
   if (wide > 0) {
     warn("wide-interval",
-         fmt::format("{} of {} rows have no interval of the median within {:.0f} %: the machine "
-                     "is noisy or {}",
-                     wide, record.rows.size(), 100 * kWantedHalfWidth,
-                     budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
-                                   : fmt::format("--time-budget {} s is short", budget.seconds)));
+         fmt::format(
+             "{} of {} rows have no interval of this run's median within {:.0f} %: the machine "
+             "is noisy or {}",
+             wide, record.rows.size(), 100 * kWantedHalfWidth,
+             budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
+                           : fmt::format("--time-budget {} s is short", budget.seconds)));
   }
 }
 

@@ -240,11 +240,21 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
                       [](const report::Slice& slice) { return slice.migrated.value_or(false); }));
   }
   record.partial = record.partial || result.interrupted;
+  note_clock_steps(result.clock_steps);
   note_load(result, users);
   // That of the first number of threads: more of them than CPUs take the CPU from each other.
   if (!record.pin.involuntary_switches_per_s)
     record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
   return {};
+}
+
+void ProfileSession::note_clock_steps(std::uint64_t pieces) {
+  if (pieces == 0) return;
+  record.warnings.push_back(
+      {"clock-step",
+       fmt::format("a clock of the machine stepped back in {} of the measured pieces, "
+                   "which were left out; do not trust its times",
+                   pieces)});
 }
 
 // Of the first measurement, which is the longest.

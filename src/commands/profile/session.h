@@ -95,6 +95,7 @@ class ProfileSession {
 
   // The verdict and one kernel, on the terminal, while the rest is still to be measured.
   void tell_first_result(std::span<const Task> tasks);
+  void note_clock_steps(std::uint64_t pieces);
   void note_load(const ScheduleResult& result, const CpuUsers& users);
 
   // On which a task computes.
