@@ -65,6 +65,25 @@ TEST(Statistics, IntervalsFromBlocksCoverTheMedianOfValuesThatResembleTheirNeigh
   EXPECT_LE(from_samples, 140) << "what single samples promise is not so";
 }
 
+// 200 runs of which each is steady and differs from the others by 3 %: what is printed holds their
+// median, what a run says of itself does not.
+TEST(Statistics, IntervalsOfRunsHoldTheMedianOfTheRuns) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> between(0, 0.03), within(0, 0.005);
+  int of_runs = 0, of_one = 0;
+  for (int run = 0; run < 200; ++run) {
+    const double mood = std::exp(between(random));
+    std::vector<double> slices(20);
+    for (double& slice : slices) slice = mood * std::exp(within(random));
+    const Interval printed = runs_interval(slices, 0.03), own = median_interval(slices);
+    of_runs += printed.low <= 1 && 1 <= printed.high;
+    of_one += own.low <= 1 && 1 <= own.high;
+  }
+  EXPECT_GE(of_runs, 180);
+  EXPECT_LE(of_one, 60);
+  EXPECT_GT(kBetweenRunsOfMemory, kBetweenRuns);
+}
+
 // Quantiles and p of tables of Student's t.
 TEST(Statistics, StudentsTIsThatOfTheTables) {
   EXPECT_NEAR(student_p(12.706, 1), 0.05, 1e-5);

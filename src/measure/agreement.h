@@ -2,6 +2,7 @@
 // from the measured rows. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ inline constexpr double kRooflineFactor = 3;
 // 95 % interval of the median of this run: rows of one run were measured by turns, in the same
 // moods of the machine, so that is what they are held against each other by. The row has a time.
 Interval run_interval_ns(const report::Row& row);
+
+// What runs of such a row differ by: an unknown limit may be memory.
+inline double between_runs(std::optional<report::Bound> bound) {
+  return bound == report::Bound::kCompute ? kBetweenRuns : kBetweenRunsOfMemory;
+}
 
 // The sum of the layers' medians for each of `passes`, all of whose layers were measured.
 std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& rows,

@@ -42,7 +42,7 @@ std::optional<LogMean> known_of(const Runs& runs, Quantity quantity) {
     constexpr std::size_t kLeastSlices = 4;
     const auto values = quantity(runs.front());
     if (!values || values->size() < kLeastSlices) return std::nullopt;
-    return log_of_runs(*values);
+    return log_of_runs(*values, runs.front().between);
   }
   const auto medians = run_medians(runs, quantity);
   if (!medians || medians->empty()) return std::nullopt;

@@ -21,6 +21,7 @@ struct RunTimes {
   std::optional<double> median_ns{};  // absent: it was not measured
   std::vector<double> ns{};           // raw; empty: the file does not hold them
   std::vector<double> peak_gflops{};  // beside each of `ns`; empty: not measured, or not its limit
+  double between = kBetweenRuns;      // what runs differ by, where this is the only one
   std::string busy{};                 // why the time decides nothing; empty: it does
 };
 

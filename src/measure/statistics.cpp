@@ -118,16 +118,16 @@ Interval median_interval(std::span<const double> in_order) {
   return around(centre, student_t(blocks.freedom) * std::sqrt(blocks.variance));
 }
 
-LogMean log_of_runs(std::span<const double> in_order) {
+LogMean log_of_runs(std::span<const double> in_order, double between_runs) {
   LogMean known = mean_of_logs(block_medians(in_order));
   known.mean = std::log(median({in_order.begin(), in_order.end()}));
-  known.variance += kBetweenRuns * kBetweenRuns;
+  known.variance += between_runs * between_runs;
   return known;
 }
 
-Interval runs_interval(std::span<const double> in_order) {
+Interval runs_interval(std::span<const double> in_order, double between_runs) {
   if (in_order.size() < 2) return median_interval(in_order);
-  const LogMean known = log_of_runs(in_order);
+  const LogMean known = log_of_runs(in_order, between_runs);
   return around(std::exp(known.mean), student_t(known.freedom) * std::sqrt(known.variance));
 }
 

@@ -40,14 +40,16 @@ struct LogMean {
 // Standard deviation of the logarithm of a row's median between runs of one binary, beyond what the
 // slices of a run show: neighbours on the host slow a core for seconds, and where they do so for as
 // long as a run lasts, no slice of it tells (docs/trust.md has the measurement).
-inline constexpr double kBetweenRuns = 0.03;
+// What lives from shared caches and memory suffers more than what computes.
+inline constexpr double kBetweenRuns = 0.03, kBetweenRunsOfMemory = 0.08;
 
-// The logarithm of the median of runs like this one, from this one: its blocks, and kBetweenRuns.
-LogMean log_of_runs(std::span<const double> in_order);  // two at least
+// The logarithm of the median of runs like this one, from this one: its blocks, and what runs
+// differ by. Two values at least.
+LogMean log_of_runs(std::span<const double> in_order, double between_runs);
 
 // 95 % interval of the median of runs like this one: what is printed, and what another run is held
 // against. One sample: it is its own interval.
-Interval runs_interval(std::span<const double> in_order);
+Interval runs_interval(std::span<const double> in_order, double between_runs);
 
 // Of observations, two at least.
 LogMean mean_of_logs(std::span<const double> observations);

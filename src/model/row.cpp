@@ -71,8 +71,8 @@ const Record& record<TimeNs>() {
       field<&TimeNs::median>("median", "ns", "over the slices").column("time_median_ns"),
       interval<&TimeNs::ci95_low, &TimeNs::ci95_high>(
           "ci95", "ns",
-          "of the median of runs like this one: blocks of neighbouring slices, and 3 % between "
-          "runs; nulls below six slices")
+          "of the median of runs like this one: blocks of neighbouring slices, and what runs "
+          "differ by; nulls below six slices")
           .column("time_ci95_#_ns"),
       computed<no_interval<TimeNs>>("ci95_reason", "", "why there is no interval"),
       field<&TimeNs::min>("min", "ns", "the fastest slice").column("time_min_ns"),

@@ -9,6 +9,7 @@
 #include "counters/machine/affinity.h"
 #include "src/base/text.h"
 #include "src/commands/compare/report_file.h"
+#include "src/measure/agreement.h"
 #include "src/model/from_json.h"
 #include "src/model/run_record.h"
 #include "src/model/sweep_record.h"
@@ -127,6 +128,7 @@ Result<RunTimes> row_times(const report::Row& row, const std::string& place) {
     return usage_error(fmt::format("{}.slices is no list of times above 0", clock), kNotOurs);
   const bool compute = row.bound == report::Bound::kCompute;
   if (!compute || sample.peak_gflops.size() != sample.ns.size()) sample.peak_gflops.clear();
+  sample.between = between_runs(row.bound);
   sample.busy = busy_reason(row, place);
   return sample;
 }

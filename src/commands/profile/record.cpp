@@ -17,9 +17,9 @@ namespace {
 constexpr double kWantedHalfWidth = 0.02;  // of an interval: wider ones are warned of
 
 template <class Time>
-void set_interval(Time& time, std::span<const double> in_order) {
+void set_interval(Time& time, std::span<const double> in_order, double between) {
   if (in_order.size() < kMinSamplesForInterval) return;
-  const Interval interval = runs_interval(in_order);
+  const Interval interval = runs_interval(in_order, between);
   time.ci95_low = interval.low;
   time.ci95_high = interval.high;
 }
@@ -66,18 +66,19 @@ std::string flag_of(const report::Row& row) {
       row.bandwidth_level);
 }
 
-report::CpuTimeNs summarise_cpu(const Measurement& measured) {
+report::CpuTimeNs summarise_cpu(const Measurement& measured, double between) {
   report::CpuTimeNs time;
   time.slices = measured.values(&report::Slice::work_ns);
   time.median = median(time.slices);
   time.min = measured.min_ns;
-  set_interval(time, time.slices);
+  set_interval(time, time.slices, between);
   return time;
 }
 
 }  // namespace
 
-report::TimeNs summarise(const Measurement& measured, double report::Slice::*clock) {
+report::TimeNs summarise(const Measurement& measured, double report::Slice::*clock,
+                         double between) {
   const std::vector<double> all_ns = measured.values(clock);
   report::TimeNs time;
   time.median = median(all_ns);
@@ -85,7 +86,7 @@ report::TimeNs summarise(const Measurement& measured, double report::Slice::*clo
   time.mean =
       std::accumulate(all_ns.begin(), all_ns.end(), 0.0) / static_cast<double>(all_ns.size());
   time.samples = static_cast<int>(all_ns.size());
-  set_interval(time, all_ns);
+  set_interval(time, all_ns, between);
   time.slices = measured.slices;
   for (report::Slice& slice : time.slices) slice.ns = slice.*clock;
   return time;
@@ -120,8 +121,9 @@ report::Row make_row(const Task& task, const Measurement* measured,
                                       : "interrupted before it was measured";
     return row;
   }
-  row.time_ns = summarise(*measured, &report::Slice::ns);
-  if (threads == 1) row.cpu_time_ns = summarise_cpu(*measured);
+  const double between = between_runs(row.bound);
+  row.time_ns = summarise(*measured, &report::Slice::ns, between);
+  if (threads == 1) row.cpu_time_ns = summarise_cpu(*measured, between);
   if (measured->waits_known) row.on_cpu = measured->on_cpu_ns / measured->wall_ns;
   row.left_out = measured->left_out;
   row.disturbed = measured->disturbed;
@@ -132,7 +134,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
   if (const std::vector<double> ratios = measured->peak_ratios(); !ratios.empty()) {
     row.peak_fraction = median(ratios);
     if (ratios.size() >= kMinSamplesForInterval) {
-      const Interval interval = runs_interval(ratios);
+      const Interval interval = runs_interval(ratios, between);
       row.peak_fraction_low = interval.low;
       row.peak_fraction_high = interval.high;
     }

@@ -7,13 +7,16 @@
 #include "src/commands/profile/measure_options.h"
 #include "src/measure/roofline.h"
 #include "src/measure/schedule.h"
+#include "src/measure/statistics.h"
 #include "src/model/record.h"
 #include "src/workloads/task.h"
 
 namespace hwprof {
 
 // There is a slice. By the wall clock (&Slice::ns), or on the clock that counts (&Slice::work_ns).
-report::TimeNs summarise(const Measurement& measured, double report::Slice::*clock);
+// `between`: what runs differ by, for the interval.
+report::TimeNs summarise(const Measurement& measured, double report::Slice::*clock,
+                         double between = kBetweenRuns);
 
 // `measured` null: the task could not run, its reason is taken over. `peak_pieces`: of the whole
 // measurement. `limits`: of the counts.

@@ -159,8 +159,7 @@ Table operations_table(const Profile& profile) {
     table.notes.push_back(
         "time: CPU time of the thread, of several threads wall time without slices in which one "
         "waited for its CPU. ±: the longer side of the 95 % interval of the median of runs like "
-        "this "
-        "one: what its slices differ by, and the 3 % that runs of one binary do. % of FMA peak: "
+        "this one: what its slices differ by, and what runs do. % of FMA peak: "
         "the median of the ratios of neighbouring pieces, not GFLOP/s over the peak above.");
   }
   if (!undisturbed.empty()) {
