@@ -65,6 +65,33 @@ TEST(Statistics, IntervalsFromBlocksCoverTheMedianOfValuesThatResembleTheirNeigh
   EXPECT_LE(from_samples, 140) << "what single samples promise is not so";
 }
 
+TEST(Statistics, AFewRunsThatAreFarOffMoveNothing) {
+  const std::vector<double> steady{1, 1.01, 0.99, 1.02, 0.98, 1, 1.01, 0.99, 1.02, 0.98};
+  std::vector<double> disturbed = steady;
+  disturbed[3] = 1.3, disturbed[7] = 0.6;
+  const RatioTest trimmed = test_ratio(trimmed_mean_of_logs(disturbed));
+  EXPECT_NEAR(trimmed.ratio, 1, 0.005);
+  EXPECT_LT(trimmed.interval.high, 1.03);
+  EXPECT_GT(test_ratio(mean_of_logs(disturbed)).interval.high, 1.08);
+  const std::vector<double> few{1, 1.1, 1.2, 1.3};
+  EXPECT_EQ(trimmed_mean_of_logs(few).variance, mean_of_logs(few).variance);
+}
+
+// Of normal values, ten at a time: the interval keeps its 95 %.
+TEST(Statistics, TrimmedMeansCoverWhatTheyPromise) {
+  std::mt19937 random(11);
+  std::normal_distribution<double> noise(0, 0.02);
+  int covered = 0;
+  for (int experiment = 0; experiment < 1000; ++experiment) {
+    std::vector<double> values(10);
+    for (double& value : values) value = std::exp(noise(random));
+    const Interval interval = test_ratio(trimmed_mean_of_logs(values)).interval;
+    covered += interval.low <= 1 && 1 <= interval.high;
+  }
+  EXPECT_GE(covered, 930);
+  EXPECT_LE(covered, 975);
+}
+
 // 200 runs of which each is steady and differs from the others by 3 %: what is printed holds their
 // median, what a run says of itself does not.
 TEST(Statistics, IntervalsOfRunsHoldTheMedianOfTheRuns) {

@@ -46,7 +46,7 @@ std::optional<LogMean> known_of(const Runs& runs, Quantity quantity) {
   }
   const auto medians = run_medians(runs, quantity);
   if (!medians || medians->empty()) return std::nullopt;
-  return mean_of_logs(*medians);
+  return trimmed_mean_of_logs(*medians);
 }
 
 std::optional<RatioTest> test_of(const RowRuns& row, Quantity quantity) {
@@ -60,7 +60,7 @@ std::optional<RatioTest> test_of(const RowRuns& row, Quantity quantity) {
   for (std::size_t i = 0; i < std::min(a->size(), b->size()); ++i)
     ratios.push_back((*b)[i] / (*a)[i]);
   if (ratios.size() < 2) return std::nullopt;
-  return test_ratio(mean_of_logs(ratios));
+  return test_ratio(trimmed_mean_of_logs(ratios));
 }
 
 std::string busy_run(const RowRuns& row) {

@@ -91,6 +91,23 @@ LogMean mean_of_logs(std::span<const double> observations) {
   return known;
 }
 
+LogMean trimmed_mean_of_logs(std::span<const double> observations) {
+  const std::size_t cut = observations.size() / 5;
+  if (cut == 0) return mean_of_logs(observations);
+  std::vector<double> winsorised(observations.begin(), observations.end());
+  std::sort(winsorised.begin(), winsorised.end());
+  const std::size_t last = winsorised.size() - 1 - cut;
+  const auto kept = std::span<const double>(winsorised).subspan(cut, last - cut + 1);
+  LogMean known{.mean = mean_of_logs(kept).mean};
+  std::fill_n(winsorised.begin(), cut, winsorised[cut]);
+  std::fill_n(winsorised.rbegin(), cut, winsorised[last]);
+  const auto all = static_cast<double>(winsorised.size()), h = all - 2 * static_cast<double>(cut);
+  // mean_of_logs() has the variance of a mean: that of a value is `all` times it.
+  known.variance = mean_of_logs(winsorised).variance * all * (all - 1) / (h * (h - 1));
+  known.freedom = h - 1;
+  return known;
+}
+
 RatioTest test_ratio(const LogMean& ratio) {
   const double deviation = std::sqrt(ratio.variance);
   RatioTest test{.ratio = std::exp(ratio.mean)};

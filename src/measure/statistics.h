@@ -53,6 +53,9 @@ Interval runs_interval(std::span<const double> in_order, double between_runs);
 
 // Of observations, two at least.
 LogMean mean_of_logs(std::span<const double> observations);
+// The same of the middle three fifths (Yuen 1974), from five observations on: of runs on a shared
+// machine a few are far off, in either direction.
+LogMean trimmed_mean_of_logs(std::span<const double> observations);
 
 struct RatioTest {
   double ratio = 1;

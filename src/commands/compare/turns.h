@@ -8,7 +8,7 @@
 
 #include "src/base/result.h"
 #include "src/commands/compare/comparable.h"
-#include "src/model/output.h"
+#include "src/report/render/write_report.h"
 
 namespace hwprof {
 
