@@ -259,6 +259,8 @@ Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>
     }
     layers.forms.push_back(
         make_layer_form(form, *record.peak, times.peak_gflops, record.threads, counting->limits()));
+    for (std::size_t i = 0; i < net.layers().size(); ++i)
+      layers.forms.back().layers[i].row.library = session.library_of(net.layers()[i].task());
   }
   record.partial = record.partial || times.interrupted;
   return {};

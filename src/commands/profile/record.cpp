@@ -100,7 +100,6 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.op = task.op;
   row.variant = task.variant;
   row.shape = task.shape;
-  row.library = task.library;
   row.threads = threads;
   row.optimised = task.optimised;
   row.model = task.cost;

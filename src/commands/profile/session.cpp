@@ -228,8 +228,7 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
         tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
         how.checked_documents, *record.peak, result.peak_gflops, threads_of(tasks[i]),
         counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
-    if (tasks[i].needs_blas && tasks[i].library.empty() && blas.identity)
-      record.rows.back().library = library_in_words(*blas.identity);
+    record.rows.back().library = library_of(tasks[i]);
     if (measured && (how.loops || how.repeat))
       add_repetition(record.rows.back(), measured->calls_a_slice);
     if (!measured) continue;
@@ -255,6 +254,11 @@ void ProfileSession::note_clock_steps(std::uint64_t pieces) {
        fmt::format("a clock of the machine stepped back in {} of the measured pieces, "
                    "which were left out; do not trust its times",
                    pieces)});
+}
+
+std::string ProfileSession::library_of(const Task& task) const {
+  if (!task.library.empty() || !task.needs_blas || !blas.identity) return task.library;
+  return library_in_words(*blas.identity);
 }
 
 // Of the first measurement, which is the longest.

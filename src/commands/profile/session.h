@@ -79,6 +79,8 @@ class ProfileSession {
   [[nodiscard]] const BlasLibrary* library() const {
     return blas.library ? &*blas.library : nullptr;
   }
+  // Whose products a task calls, in words; "" none.
+  [[nodiscard]] std::string library_of(const Task& task) const;
   [[nodiscard]] ThreadTeam& team() { return *team_; }
   // More threads than CPUs add nothing to what the machine can do.
   [[nodiscard]] ThreadTeam& peak_team() { return one_a_cpu_ ? *one_a_cpu_ : *team_; }

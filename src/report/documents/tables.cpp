@@ -70,8 +70,9 @@ std::string libraries_note(const std::vector<Row>& rows) {
   };
   const std::string best = library_of("best-"), found = library_of("blas-");
   if (best.empty()) return "";
-  return fmt::format("best-: {}, the fastest that was measured here; blas-: {}, what programs get.",
-                     best, found.empty() ? "none" : found);
+  return fmt::format(
+      "best-: {}, the fastest that was measured here; {}.", best,
+      found.empty() ? "programs get no BLAS" : "blas-: " + found + ", what programs get");
 }
 
 Table operations_table(const Profile& profile) {
