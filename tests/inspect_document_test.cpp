@@ -1,4 +1,5 @@
 // What hwprof events, doctor and peak say of a machine, as text.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +107,8 @@ TEST(InspectReports, LinesFit) {
   Events explained = sample();
   explained.explain = true;
   explained.cores[0].events[0].resolved.caveat =
-      std::string(30, 'x') + " and a long caveat that has to be wrapped because it goes on and on";
+      fmt::format("{} and a long caveat that has to be wrapped because it goes on and on",
+                  std::string(30, 'x'));
   for (const int columns : {80, 100}) {
     const TextStyle style{.colour = false, .columns = columns};
     for (const std::string& text :

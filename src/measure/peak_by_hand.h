@@ -1,6 +1,6 @@
-// Peak kernels that Highway cannot make: AVX without FMA (Sandy and Ivy Bridge, Bulldozer), for which
-// it has no target, and SVE, whose vectors fit into no array. Without them the peak of a Sandy Bridge
-// would be that of its 128 bits, half the truth, and that of an A64FX a quarter.
+// Peak kernels that Highway cannot make: AVX without FMA (Sandy and Ivy Bridge, Bulldozer), for
+// which it has no target, and SVE, whose vectors fit into no array. Without them the peak of a
+// Sandy Bridge would be that of its 128 bits, half the truth, and that of an A64FX a quarter.
 #pragma once
 
 #include <vector>

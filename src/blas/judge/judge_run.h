@@ -13,9 +13,9 @@ namespace hwprof::blas {
 
 struct RunEvidence {
   const report::BlasEvidence& evidence;
-  const std::vector<report::LadderRung>& ladder;      // empty: not climbed
-  std::vector<std::string> isa;                       // of the machine
-  CpuId cpu = {};                                     // the same, as it shows itself
+  const std::vector<report::LadderRung>& ladder;  // empty: not climbed
+  std::vector<std::string> isa;                   // of the machine
+  CpuId cpu = {};                                 // the same, as it shows itself
   bool virtualized = false;
   std::vector<report::InstalledBlas> installed = {};  // for the fix; may be empty
   std::size_t cpus = 1;                               // that the program may use
