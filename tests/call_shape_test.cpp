@@ -42,7 +42,7 @@ struct Call {
   const char* types = "sdcz";
 };
 
-constexpr double m = 5, n = 6, k = 7;
+const double m = 5, n = 6, k = 7;
 
 const Call kCalls[] = {
     {"gemm", {'N', 'T', 5, 6, 7}, {5, 6, 7, kTransposedB}, m* n* k, m* n* k},

@@ -124,7 +124,7 @@ TEST(ReplayedCall, IsARightCallOfEveryRoutine) {
     const char* operation;
     const char* types;
     Shape shape;
-  } kCalls[] = {
+  } calls[] = {
       {"gemm", "sdcz", {5, 6, 7}}, {"symm", "sdcz", {5, 6, 5}}, {"hemm", "cz", {5, 6, 5}},
       {"syrk", "sdcz", {6, 6, 7}}, {"herk", "cz", {6, 6, 7}},   {"syr2k", "sdcz", {6, 6, 7}},
       {"her2k", "cz", {6, 6, 7}},  {"trmm", "sdcz", {5, 6, 5}}, {"trsm", "sdcz", {5, 6, 5}},
@@ -140,7 +140,7 @@ TEST(ReplayedCall, IsARightCallOfEveryRoutine) {
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();
   std::string failed;
-  for (const auto& call : kCalls) {
+  for (const auto& call : calls) {
     for (const char* type = call.types; *type != '\0'; ++type) {
       for (const bool in_c : {false, true}) {
         const std::string name = *type + std::string(call.operation);

@@ -148,7 +148,8 @@ TEST(Schedule, WorkIsComparedWithTheSlicesOfTheBaselineAroundIt) {
     ASSERT_EQ(measured.baseline_ratios.size(), 2U);
     for (std::size_t slice = 0, at = 0; slice < 2; ++slice, ++at) {
       at = order.find("a.c"[i], at);
-      const double around_ns = 100 + 20 * (static_cast<double>(at / 2) + 0.5);
+      const std::size_t pair = at / 2;
+      const double around_ns = 100 + 20 * (static_cast<double>(pair) + 0.5);
       EXPECT_DOUBLE_EQ(measured.baseline_ratios[slice], (i == 0 ? 300 : 600) / around_ns) << order;
     }
     EXPECT_EQ(measured.peak_ratios().size(), 2U);

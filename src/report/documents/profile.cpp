@@ -18,9 +18,10 @@ namespace {
 std::vector<Field> brief_findings(const Profile& profile) {
   std::vector<Field> fields;
   const Complexity& complexity = profile.complexity;
-  if (complexity.agrees) {
-    fields.push_back({"Complexity", *complexity.agrees ? "the time agrees with the cost analysis"
-                                                       : complexity.text});
+  if (!complexity.text.empty()) {
+    fields.push_back({"Complexity", complexity.agrees.value_or(false)
+                                        ? "the time agrees with the cost analysis"
+                                        : complexity.text});
   }
   const std::string uncounted = no_counters(profile.rows);
   if (!uncounted.empty()) fields.push_back({"Counters", uncounted});
