@@ -159,7 +159,7 @@ TEST_P(Called, KnowsTheShapeOfEveryKindOfRoutine) {
     double flops;
     std::string form;
     std::uint64_t m, n, k;
-  } kExpected[] = {
+  } cases[] = {
       {"dsyrk_", 6 * 5 * 6, "", 5, 5, 6},
       {"zher2k_", 6 * 3 * 2 * 2 + 2 * (3 * 2 * 2 + 2), "A^T", 2, 2, 3},
       {"ssymm_", 2 * 5 * 6 * 6 + 2 * 5 * 5 * 6, "right", 5, 6, 6},
@@ -168,7 +168,7 @@ TEST_P(Called, KnowsTheShapeOfEveryKindOfRoutine) {
       {"cblas_dtrmm", 4 * 3 * 3, "right, A^T, row-major", 4, 3, 3},
       {"cblas_ssyrk", 5 * 6 * 7, "A^T, row-major", 6, 6, 5},
   };
-  for (const auto& expected : kExpected) {
+  for (const auto& expected : cases) {
     const auto sites = of_symbol(called, expected.symbol);
     ASSERT_EQ(sites.size(), 1U) << expected.symbol;
     EXPECT_EQ(sites[0].flops, expected.flops) << expected.symbol;
