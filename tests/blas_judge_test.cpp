@@ -55,7 +55,7 @@ Evidence library(Provider provider, const std::string& core, const std::string& 
   evidence.library.core = core;
   evidence.library.vector_class = vector_class_of(provider, core);
   evidence.library.path = provider == Provider::kReference ? kReference : kOpenBlas;
-  evidence.isa = {"avx", "avx2", "fma", "avx512f"};
+  evidence.cpu.isa = {"avx", "avx2", "fma", "avx512f"};
   return evidence;
 }
 Evidence openblas(const std::string& core) { return library(Provider::kOpenBlas, core, "0.3.21"); }
@@ -78,7 +78,7 @@ struct JudgeCase {
 };
 
 Evidence of_isa(Evidence evidence, const std::vector<std::string>& isa) {
-  evidence.isa = isa;
+  evidence.cpu.isa = isa;
   return evidence;
 }
 Evidence with_installed(Evidence evidence) {
@@ -604,7 +604,7 @@ struct Program {
   std::vector<std::string> isa = {"avx", "avx2", "fma", "avx512f"};
 
   [[nodiscard]] report::RunBlas judged() const {
-    return judge_run({.evidence = evidence, .ladder = ladder, .isa = isa});
+    return judge_run({.evidence = evidence, .ladder = ladder, .cpu = {.isa = isa}});
   }
 };
 
@@ -713,8 +713,8 @@ TEST(RunVerdict, TakesTheFasterOfTwoCoresForFastWhateverItsWidth) {
 TEST(RunVerdict, NamesTheVariableThatARunningProcessWasStartedWith) {
   Program of = program("Nehalem", "128");
   of.evidence.declared.environment = {{"OPENBLAS_CORETYPE", "Nehalem"}};
-  const auto result =
-      judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .attached = true});
+  const auto result = judge_run(
+      {.evidence = of.evidence, .ladder = of.ladder, .cpu = {.isa = of.isa}, .attached = true});
   EXPECT_EQ(result.verdict, kUnoptimised);
   EXPECT_THAT(result.why, StartsWith("OPENBLAS_CORETYPE=Nehalem is set in the environment"));
   EXPECT_EQ(result.fix, "restart the process after: unset OPENBLAS_CORETYPE");
@@ -783,14 +783,15 @@ TEST(RunVerdict, FactorIsThatOfTheProgramsOwnCalls) {
 
   // A fifth of its CPU time is that of watching.
   of.evidence.called.added_ns = 2e8;
-  result = judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .cpu_ns = 1e9});
+  result = judge_run(
+      {.evidence = of.evidence, .ladder = of.ladder, .cpu = {.isa = of.isa}, .cpu_ns = 1e9});
   EXPECT_DOUBLE_EQ(result.blas_share.value_or(0), 0.5 / 0.8);
 
   // Too few samples, but the time inside calls.
   of.evidence.executed.samples = 10;
   of.evidence.called.wall_ns = 1e9;
-  result =
-      judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .wall_ns = 20e9});
+  result = judge_run(
+      {.evidence = of.evidence, .ladder = of.ladder, .cpu = {.isa = of.isa}, .wall_ns = 20e9});
   EXPECT_EQ(result.blas_share_of, "wall time");
   EXPECT_NEAR(result.program_factor.value_or(0), 1 / (0.95 + 0.05 / 2), 1e-9);
   of.evidence.called.wall_ns = std::nullopt;
@@ -832,7 +833,8 @@ TEST(RunVerdict, ThreadLimitMattersForLargeProductsOnly) {
   of.evidence.chosen_cores.front().threads = 1;
   of.ladder = {rung("as found", "SkylakeX", 0.9)};
   const auto verdict = [&] {
-    return judge_run({.evidence = of.evidence, .ladder = of.ladder, .isa = of.isa, .cpus = 2})
+    return judge_run(
+               {.evidence = of.evidence, .ladder = of.ladder, .cpu = {.isa = of.isa}, .cpus = 2})
         .verdict;
   };
   EXPECT_EQ(verdict(), kSuboptimal);

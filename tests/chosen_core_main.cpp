@@ -39,5 +39,5 @@ int main(int argc, char** argv) {
   const hwprof::blas::Identity identity = hwprof::blas::identify(*library);
   const hwprof::blas::VisibleCpu cpu = seen();
   std::printf("%s\n%s\n%s\n", identity.core.c_str(), odd_about(cpu).c_str(),
-              why_core(identity, cpu).c_str());
+              why_core(identity.provider, identity.version, identity.vector_class, cpu).c_str());
 }

@@ -13,13 +13,9 @@ const std::vector<std::string> kAvx2 = {"avx", "avx2", "fma"};
 const std::vector<std::string> kAvx512 = {"avx", "avx2", "fma", "avx512f"};
 const std::vector<std::string> kAmx = {"avx", "avx2", "fma", "avx512f", "amx_tile"};
 
-report::Blas openblas(const char* version, const char* core, VectorClass vectors) {
-  report::Blas blas;
-  blas.provider = Provider::kOpenBlas;
-  blas.version = version;
-  blas.core = core;
-  blas.vector_class = vectors;
-  return blas;
+// Of an OpenBLAS.
+std::string why(const char* version, VectorClass vectors, const VisibleCpu& cpu) {
+  return why_core(Provider::kOpenBlas, version, vectors, cpu);
 }
 
 constexpr CpuId intel(unsigned model) { return {Vendor::kIntel, 6, model, 0}; }
@@ -28,15 +24,14 @@ TEST(CpuSupport, AnotherModelThanTheCpuHas) {
   const VisibleCpu cpu{intel(167), kAmx, true};
   EXPECT_EQ(odd_about(cpu),
             "the hypervisor says model 167 (Intel Rocket Lake), but the CPU has AMX");
-  EXPECT_EQ(why_core(openblas("0.3.21", "Haswell", VectorClass::kAvx2), cpu),
-            odd_about(cpu) + ", and it chooses by model");
+  EXPECT_EQ(why("0.3.21", VectorClass::kAvx2, cpu), odd_about(cpu) + ", and it chooses by model");
 }
 
 TEST(CpuSupport, HiddenVectors) {
   const VisibleCpu zen4{{Vendor::kAmd, 25, 17, 1}, kAvx2, true};
   EXPECT_EQ(odd_about(zen4), "the hypervisor hides AVX-512, which each AMD Zen 4 has");
   // What nobody can see is no fault of the library.
-  EXPECT_EQ(why_core(openblas("0.3.21", "Zen", VectorClass::kAvx2), zen4), "");
+  EXPECT_EQ(why("0.3.21", VectorClass::kAvx2, zen4), "");
   const VisibleCpu haswell{intel(60), {"avx"}, false};
   EXPECT_EQ(odd_about(haswell), "firmware or the kernel hides AVX2, which each Intel Haswell has");
 }
@@ -52,26 +47,24 @@ TEST(CpuSupport, NothingIsOddAboutWhatEachOfTheModelHas) {
 
 TEST(CpuSupport, ALibraryOlderThanTheCpu) {
   const VisibleCpu raptor_lake{intel(186), kAvx2, false};
-  const auto prescott = [](const char* version) {
-    return openblas(version, "Prescott", VectorClass::kSse);
-  };
-  EXPECT_EQ(why_core(prescott("0.3.21"), raptor_lake),
+  EXPECT_EQ(why("0.3.21", VectorClass::kSse, raptor_lake),
             "it does not know model 186 (Intel Raptor Lake P-core)");
-  EXPECT_EQ(why_core(prescott("0.3.9"), raptor_lake), why_core(prescott("0.3.21"), raptor_lake));
+  EXPECT_EQ(why("0.3.9", VectorClass::kSse, raptor_lake),
+            why("0.3.21", VectorClass::kSse, raptor_lake));
   // Nobody looked at those; and one that is on the widest kernels needs no excuse.
-  EXPECT_EQ(why_core(prescott("0.3.22"), raptor_lake), "");
-  EXPECT_EQ(why_core(openblas("0.3.21", "Haswell", VectorClass::kAvx2), raptor_lake), "");
+  EXPECT_EQ(why("0.3.22", VectorClass::kSse, raptor_lake), "");
+  EXPECT_EQ(why("0.3.21", VectorClass::kAvx2, raptor_lake), "");
 
   const VisibleCpu tiger_lake{intel(140), kAvx512, false};
-  EXPECT_EQ(why_core(prescott("0.3.9"), tiger_lake),
+  EXPECT_EQ(why("0.3.9", VectorClass::kSse, tiger_lake),
             "it does not know model 140 (Intel Tiger Lake), which 0.3.14 does");
-  EXPECT_EQ(why_core(prescott("0.3.14"), tiger_lake), "");
-  EXPECT_EQ(why_core(prescott(""), tiger_lake), "");
+  EXPECT_EQ(why("0.3.14", VectorClass::kSse, tiger_lake), "");
+  EXPECT_EQ(why("", VectorClass::kSse, tiger_lake), "");
 }
 
 TEST(CpuSupport, OlderAndMisled) {
   EXPECT_EQ(
-      why_core(openblas("0.3.9", "Prescott", VectorClass::kSse), {intel(167), kAmx, true}),
+      why("0.3.9", VectorClass::kSse, {intel(167), kAmx, true}),
       "it does not know model 167 (Intel Rocket Lake), which 0.3.14 does; the hypervisor says "
       "model 167 (Intel Rocket Lake), but the CPU has AMX");
 }

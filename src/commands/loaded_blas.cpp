@@ -168,9 +168,7 @@ report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
   record.requested = question.requested;
   blas::Evidence evidence{.requested = question.requested,
                           .environment = record.environment,
-                          .isa = machine.isa,
-                          .cpu = machine.id,
-                          .virtualized = machine.virtualized,
+                          .cpu = blas::visible_cpu(machine),
                           .installed = blas::installed_blas(),
                           .cpus = question.cpus.size(),
                           .threads = loaded.threads_by_itself};

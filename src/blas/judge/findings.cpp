@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "src/blas/judge/judge_run.h"
+#include "src/blas/judge/words.h"
 
 namespace hwprof::blas {
 namespace {

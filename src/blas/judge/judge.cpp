@@ -1,6 +1,3 @@
-// The ladder lets each cause be told from the others: as found -> the same core without the other
-// variables -> what the library chooses by itself -> its best core -> the best library. A step that
-// loses more than the threshold is a cause, and each has its own mend.
 #include "src/blas/judge/judge.h"
 
 #include <fmt/format.h>
@@ -11,258 +8,17 @@
 #include <string_view>
 #include <utility>
 
+#include "src/blas/judge/advice.h"
+#include "src/blas/judge/explain.h"
 #include "src/blas/judge/steps.h"
-#include "src/blas/providers/cpu_support.h"
+#include "src/blas/judge/words.h"
 
 namespace hwprof::blas {
 namespace {
 
-using report::InstalledBlas;
 using report::LadderRung;
 using report::Verdict;
 using enum report::VerdictKind;
-
-std::string assignments(const std::vector<std::string>& names,
-                        const std::map<std::string, std::string>& set) {
-  std::string text;
-  for (const auto& name : names) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " and ", name,
-                        set.count(name) != 0 ? set.at(name) : "");
-  }
-  return text;
-}
-
-VisibleCpu visible_cpu(const Evidence& evidence) {
-  return {evidence.cpu, evidence.isa, evidence.virtualized};
-}
-
-std::string_view width(VectorClass vectors) { return report::facts(vectors).width; }
-
-// "256-bit kernels", "scalar code"
-std::string code_of(VectorClass vectors) {
-  return fmt::format("{} {}", width(vectors), vectors == VectorClass::kScalar ? "code" : "kernels");
-}
-
-std::string_view in_words(Provider provider) {
-  return provider == Provider::kReference ? facts(provider).label : facts(provider).name;
-}
-
-// "1.9", "41": two digits, as headlines have them.
-std::string times(double factor) { return fmt::format("{:.{}f}", factor, factor < 9.95 ? 1 : 0); }
-
-// "SkylakeX (512-bit)", "the reference BLAS (scalar)"
-std::string name_of(const LadderRung& rung) {
-  std::string name = rung.core.empty() ? std::string(in_words(rung.provider)) : rung.core;
-  if (rank(rung.vector_class) >= 0) name += fmt::format(" ({})", width(rung.vector_class));
-  return name;
-}
-
-// "sgemm runs on 256-bit kernels at 0.47 of the FMA peak"
-std::string state_of(const LadderRung& rung) {
-  const bool known = rank(rung.vector_class) >= 0;
-  const bool calls = rung.calls_fraction.has_value();
-  const double fraction = speed_of(rung).value;
-  return fmt::format(
-      "{} {}{} {:.{}f} of the FMA peak", calls ? "its calls" : "sgemm",
-      known ? (calls ? "run on " : "runs on ") + code_of(rung.vector_class) + " at" : "reach",
-      known || calls ? "" : "es", fraction, calls && fraction < 0.1 ? 3 : 2);
-}
-
-std::string_view measured_with(const LadderRung& rung) {
-  return rung.calls_fraction ? "with this program's calls" : "on this CPU";
-}
-
-// What to do, each advice once.
-
-constexpr std::string_view kLoaderVariable = "LD_LIBRARY_PATH";
-
-// The variable by which the loader gives programs the library that is judged; else "".
-std::string deciding_variable(const Evidence& evidence) {
-  const auto found = std::find_if(
-      evidence.installed.begin(), evidence.installed.end(),
-      [&](const InstalledBlas& library) { return library.path == evidence.library.path; });
-  return found != evidence.installed.end() && found->how.starts_with(kLoaderVariable)
-             ? std::string(kLoaderVariable)
-             : "";
-}
-
-// What is so already is never advised: an alternative that is selected, below a variable.
-std::string select(const InstalledBlas& library, const Evidence& evidence) {
-  const std::string variable = deciding_variable(evidence);
-  const std::string unset = variable.empty() ? "" : "unset " + variable;
-  if (library.selected && !unset.empty()) return unset;
-  return (unset.empty() ? "" : unset + "; ") + "sudo " + library.select;
-}
-
-// Make programs get what this rung measured.
-std::string how_to_select(const LadderRung& rung, const Evidence& evidence) {
-  if (rung.own) return install_advice();
-  for (const InstalledBlas& library : evidence.installed) {
-    if (library.path == rung.library && !library.select.empty()) return select(library, evidence);
-  }
-  return "use " + rung.library;
-}
-
-// An installed, threaded OpenBLAS, or the package that has one.
-std::string how_to_get_openblas(const Evidence& evidence) {
-  for (const InstalledBlas& library : evidence.installed) {
-    if (library.provider == Provider::kOpenBlas && library.threaded &&
-        library.path != evidence.library.path && !library.select.empty()) {
-      return select(library, evidence);
-    }
-  }
-  return install_advice();
-}
-
-// Where the library itself lacks the kernels or does not know the CPU.
-std::string how_to_get_better(Provider provider, const Evidence& evidence) {
-  const std::string better = facts(provider).better;
-  return better.empty() ? how_to_get_openblas(evidence) : better;
-}
-
-struct Explanation {
-  std::vector<std::string> causes;
-  std::vector<std::string> unset;  // names of variables
-  std::vector<std::string> fixes;
-
-  [[nodiscard]] std::string why() const { return fmt::format("{}", fmt::join(causes, "; ")); }
-  [[nodiscard]] std::string fix() const {
-    std::vector<std::string> all;
-    if (!unset.empty()) all.push_back(fmt::format("unset {}", fmt::join(unset, " ")));
-    all.insert(all.end(), fixes.begin(), fixes.end());
-    return fmt::format("{}", fmt::join(all, "; "));
-  }
-};
-
-// A wrapper with what stands behind it.
-std::string library_in_words(const Identity& library) {
-  std::string name(in_words(library.provider));
-  return library.behind.empty() ? name : fmt::format("{} ({})", name, library.behind);
-}
-
-// Who gets the library that is judged.
-std::string who_gets(const Evidence& evidence) {
-  return evidence.requested.empty() ? "programs get" : "--blas names";
-}
-
-// "Cooperlake (512-bit) of /usr/lib/libopenblas.so.0", or what no program here can get.
-std::string with_library(const LadderRung& rung) {
-  if (!rung.own) return fmt::format("{} of {}", name_of(rung), rung.library);
-  return fmt::format("{} of OpenBLAS {}, which is not installed and was measured beside it,",
-                     name_of(rung), rung.version);
-}
-
-void explain_library(const Evidence& evidence, const Steps& steps, Explanation& explanation) {
-  const LadderRung& found = *steps.found;
-  const LadderRung& best = *steps.best;
-  const std::string variable_of_loader = deciding_variable(evidence);
-  explanation.causes.push_back(
-      fmt::format("{} {}{}: {}; {} is {} times faster {}", who_gets(evidence),
-                  library_in_words(evidence.library),
-                  variable_of_loader.empty() ? "" : " from " + variable_of_loader, state_of(found),
-                  with_library(best), times(times_faster(best, found).value), measured_with(best)));
-  explanation.fixes.push_back(evidence.requested.empty() || best.own ? how_to_select(best, evidence)
-                                                                     : "--blas " + best.library);
-  // That core is not what the library chooses by itself: its rung was measured to be slower.
-  if (best.setting.find('=') != std::string::npos) {
-    explanation.fixes.push_back("export " + best.setting);
-    return;
-  }
-  const std::string variable = core_variable(best.provider, evidence);
-  if (!variable.empty()) {
-    explanation.causes.push_back(
-        fmt::format("{} is set in the environment and would choose the core of that library too",
-                    assignments({variable}, evidence.environment)));
-    explanation.unset.push_back(variable);
-  }
-}
-
-void explain_environment(const Evidence& evidence, const Steps& steps, const Thresholds& thresholds,
-                         Explanation& explanation) {
-  const LadderRung& found = *steps.found;
-  const LadderRung& from = steps.same_core != nullptr ? *steps.same_core : found;
-  const LadderRung& to = steps.automatic != nullptr ? *steps.automatic : *steps.best_own;
-  const std::string variable = core_variable(found.provider, evidence);
-  if (!variable.empty() && times_faster(to, from).value > thresholds.optimal_factor) {
-    explanation.causes.push_back(
-        fmt::format("{} is set in the environment: {}; {} is {} times faster {}",
-                    assignments({variable}, evidence.environment), state_of(from), name_of(to),
-                    times(times_faster(to, from).value), measured_with(to)));
-    explanation.unset.push_back(variable);
-  }
-  const auto others = other_variables(found.provider, evidence);
-  if (!others.empty() && steps.same_core != nullptr &&
-      times_faster(*steps.same_core, found).value > thresholds.optimal_factor) {
-    explanation.causes.push_back(fmt::format(
-        "{} {} set in the environment: sgemm reaches {:.2f} of the FMA peak; {} is {} times "
-        "faster without {}",
-        assignments(others, evidence.environment), others.size() == 1 ? "is" : "are",
-        *found.peak_fraction,
-        found.core.empty() ? "it" : fmt::format("the same {} core", found.core),
-        times(times_faster(*steps.same_core, found).value), others.size() == 1 ? "it" : "them"));
-    explanation.unset.insert(explanation.unset.end(), others.begin(), others.end());
-  }
-}
-
-report::Blas blas_of(const LadderRung& rung) {
-  report::Blas blas;
-  blas.provider = rung.provider;
-  blas.version = rung.version;
-  blas.core = rung.core;
-  blas.vector_class = rung.vector_class;
-  return blas;
-}
-
-void explain_choice(const Evidence& evidence, const Steps& steps, const Thresholds& thresholds,
-                    Explanation& explanation) {
-  const LadderRung& chosen = steps.automatic != nullptr ? *steps.automatic : *steps.found;
-  const LadderRung& best = *steps.best_own;
-  if (best.setting.find('=') == std::string::npos ||
-      times_faster(best, chosen).value <= thresholds.optimal_factor) {
-    return;
-  }
-  explanation.causes.push_back(
-      fmt::format("{} {} chooses {} by itself: {}; its {} is {} times faster {}",
-                  in_words(evidence.library.provider), evidence.library.version, name_of(chosen),
-                  state_of(chosen), name_of(best), times(times_faster(best, chosen).value),
-                  measured_with(best)));
-  const std::string why = why_core(blas_of(chosen), visible_cpu(evidence));
-  if (!why.empty()) explanation.causes.push_back(why);
-  // What is exported replaces what is set.
-  const std::string name = best.setting.substr(0, best.setting.find('='));
-  auto& unset = explanation.unset;
-  unset.erase(std::remove(unset.begin(), unset.end(), name), unset.end());
-  explanation.fixes.push_back(
-      fmt::format("export {}, or {}", best.setting, how_to_get_better(best.provider, evidence)));
-}
-
-// The steps may each stay below the threshold that they exceed together.
-void explain_rest(const Evidence& evidence, const Steps& steps, Explanation& explanation) {
-  explanation.causes.push_back(fmt::format(
-      "{}; {} is {} times faster {}", state_of(*steps.found), name_of(*steps.best),
-      times(times_faster(*steps.best, *steps.found).value), measured_with(*steps.best)));
-  const std::string& setting = steps.best->setting;
-  if (steps.best->library != steps.found->library) {
-    explanation.fixes.push_back(how_to_select(*steps.best, evidence));
-  } else if (setting.find('=') != std::string::npos) {
-    explanation.fixes.push_back("export " + setting);
-  }
-  explanation.unset = other_variables(steps.found->provider, evidence);
-}
-
-Explanation explain_loss(const Evidence& evidence, const Steps& steps,
-                         const Thresholds& thresholds) {
-  Explanation explanation;
-  if (steps.best != steps.best_own &&
-      times_faster(*steps.best, *steps.best_own).value > thresholds.optimal_factor) {
-    explain_library(evidence, steps, explanation);
-    return explanation;
-  }
-  explain_environment(evidence, steps, thresholds, explanation);
-  explain_choice(evidence, steps, thresholds, explanation);
-  if (explanation.causes.empty()) explain_rest(evidence, steps, explanation);
-  return explanation;
-}
 
 // 128 bits at most, on a CPU with more.
 bool is_narrow(VectorClass vectors, const std::vector<std::string>& isa) {
@@ -281,10 +37,10 @@ Verdict inconclusive(std::string why, std::string fix) {
 // may be one that only packs. Where no core is known, the loop is all there is.
 Verdict judge_by_width(const Evidence& evidence, const Thresholds& thresholds) {
   const Identity& library = evidence.library;
-  const VectorClass widest = widest_vector_class(evidence.isa);
+  const VectorClass widest = widest_vector_class(evidence.cpu.isa);
   const VectorClass vectors =
       rank(library.vector_class) >= 0 ? library.vector_class : evidence.executed;
-  const bool narrow = is_narrow(vectors, evidence.isa);
+  const bool narrow = is_narrow(vectors, evidence.cpu.isa);
   if (evidence.achieved_fraction.value_or(0) >= thresholds.full_width_fraction) {
     Verdict fast;
     fast.verdict = kOptimal;
@@ -310,7 +66,8 @@ Verdict judge_by_width(const Evidence& evidence, const Thresholds& thresholds) {
   }
   Verdict verdict;
   verdict.verdict = narrow ? kUnoptimised : kSuboptimal;
-  const std::string on_this_cpu = fmt::format("on a CPU with {} vectors", width(widest));
+  const std::string on_this_cpu =
+      fmt::format("on a CPU with {} vectors", report::facts(widest).width);
   const std::string variable = core_variable(library.provider, evidence);
   if (!variable.empty()) {
     verdict.why =
@@ -326,7 +83,8 @@ Verdict judge_by_width(const Evidence& evidence, const Thresholds& thresholds) {
       : evidence.at_work    ? kernels_of(library) + " did the work"
                             : fmt::format("{} {}", who_gets(evidence), in_words(library.provider));
   verdict.why = fmt::format("{}: {} {}", subject, code_of(vectors), on_this_cpu);
-  const std::string cause = why_core(library, visible_cpu(evidence));
+  const std::string cause =
+      why_core(library.provider, library.version, library.vector_class, evidence.cpu);
   if (!cause.empty()) verdict.why += "; " + cause;
   verdict.fix = how_to_get_better(library.provider, evidence);
   return verdict;
@@ -376,7 +134,7 @@ Verdict judge_best(const Evidence& evidence, const Steps& steps,
                    const std::vector<LadderRung>& ladder, const Thresholds& thresholds) {
   const LadderRung& found = *steps.found;
   const LadderRung& best = *steps.best;
-  const VectorClass widest = widest_vector_class(evidence.isa);
+  const VectorClass widest = widest_vector_class(evidence.cpu.isa);
   Verdict verdict;
   if (low(best) >= thresholds.full_width_fraction ||
       calls_allow_no_more(steps, ladder, thresholds)) {
@@ -403,7 +161,7 @@ Verdict judge_best(const Evidence& evidence, const Steps& steps,
   verdict.verdict = 1 / high(best) > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal;
   const bool as_wide = rank(best.vector_class) >= rank(widest);
   verdict.why = fmt::format("{}, on a CPU with {} vectors; nothing measured here is faster",
-                            state_of(found), width(widest));
+                            state_of(found), report::facts(widest).width);
   if (!as_wide && !(facts(found.provider).better[0] == '\0' && openblas_is_no_better(ladder))) {
     verdict.fix = how_to_get_better(found.provider, evidence);
   }
@@ -417,7 +175,7 @@ Verdict judge_borderline(const Steps& steps, const Ratio& ratio, double threshol
   verdict.why = fmt::format(
       "{}; {} is {} times faster {}, and {:.1f} is where a loss "
       "begins: measure again on a quieter machine",
-      state_of(*steps.found), name_of(*steps.best), range(ratio.low, ratio.high),
+      state_of(*steps.found), in_words(*steps.best), range(ratio.low, ratio.high),
       measured_with(*steps.best), threshold);
   return verdict;
 }
@@ -448,7 +206,7 @@ void add_ignored_variables(const Evidence& evidence, Verdict& verdict) {
 
 // What the hypervisor hides, no library can use.
 void add_hidden(const Evidence& evidence, Verdict& verdict) {
-  const std::string odd = odd_about(visible_cpu(evidence));
+  const std::string odd = odd_about(evidence.cpu);
   if (!odd.empty() && verdict.why.find(odd) == std::string::npos) verdict.why += "; " + odd;
 }
 
@@ -520,10 +278,8 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
   const double threshold = least_loss(evidence, steps, thresholds);
   Verdict verdict;
   if (ratio.low > threshold) {
-    const Explanation explanation = explain_loss(evidence, steps, thresholds);
+    verdict = explain_loss(evidence, steps, thresholds);
     verdict.verdict = ratio.low > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal;
-    verdict.why = explanation.why();
-    verdict.fix = explanation.fix();
   } else if (ratio.high > threshold) {
     verdict = judge_borderline(steps, ratio, threshold);
   } else {
@@ -531,7 +287,7 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
   }
   // By the median: kernels of half the width cannot reach that fraction, however wide the interval
   // of a busy machine.
-  if (is_narrow(steps.found->vector_class, evidence.isa) &&
+  if (is_narrow(steps.found->vector_class, evidence.cpu.isa) &&
       !(verdict.verdict == kOptimal && steps.found->calls_fraction) &&
       steps.found->peak_fraction.value_or(0) < thresholds.full_width_fraction) {
     verdict.verdict = kUnoptimised;
@@ -570,30 +326,6 @@ Verdict judge(const Evidence& evidence, const std::vector<LadderRung>& ladder,
   Verdict verdict = judge_library(evidence, ladder, thresholds);
   static_cast<report::Blas&>(verdict) = evidence.library;
   return verdict;
-}
-
-std::string core_variable(Provider provider, const Evidence& evidence) {
-  const std::string name = facts(provider).core_variable;
-  return !name.empty() && evidence.environment.contains(name) && !ignores(evidence.library, name)
-             ? name
-             : "";
-}
-
-std::string kernels_of(const report::Blas& library) {
-  if (library.provider == Provider::kUnknown) return file_label(library.path);
-  return std::string(facts(library.provider).label) +
-         (library.core.empty() ? "" : " " + library.core + " kernels");
-}
-
-std::string rung_label(const LadderRung& rung) {
-  std::string label = name_of(rung);
-  if (!rung.core.empty()) label += fmt::format(" of {}", facts(rung.provider).label);
-  return label;
-}
-
-std::string file_label(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return name.substr(0, name.find(".so"));
 }
 
 }  // namespace hwprof::blas

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "src/blas/providers/choice.h"
+#include "src/blas/providers/cpu_support.h"
 #include "src/blas/providers/providers.h"
-#include "src/model/machine.h"
 
 namespace hwprof::blas {
 
@@ -53,9 +53,7 @@ struct Evidence {
   bool at_work = false;
   VectorClass executed = VectorClass::kNone;
   std::map<std::string, std::string> environment = {};
-  std::vector<std::string> isa = {};  // of the machine
-  CpuId cpu = {};                     // the same, as it shows itself
-  bool virtualized = false;
+  VisibleCpu cpu = {};
   std::vector<report::InstalledBlas> installed = {};
   // CPUs that the library may use, and the threads that it takes by itself; absent: not known.
   std::size_t cpus = 1;
@@ -67,15 +65,5 @@ struct Evidence {
 // `ladder` may be empty. The rung that is "as found" is what is judged.
 report::Verdict judge(const Evidence& evidence, const std::vector<report::LadderRung>& ladder,
                       const Thresholds& thresholds = {});
-
-// The variable that forces a core type of `provider`, if it is set and read; else "".
-std::string core_variable(Provider provider, const Evidence& evidence);
-
-// "SkylakeX (512-bit) of OpenBLAS", "the reference BLAS (scalar)".
-std::string rung_label(const report::LadderRung& rung);
-// "libopenblas Haswell kernels", "the reference BLAS"
-std::string kernels_of(const report::Blas& library);
-// "libtorch_cpu" of "/usr/lib/libtorch_cpu.so.1.13".
-std::string file_label(const std::string& path);
 
 }  // namespace hwprof::blas

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/blas/judge/steps.h"
+#include "src/blas/judge/words.h"
 
 namespace hwprof::blas {
 namespace {
@@ -66,9 +67,7 @@ Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
   evidence.at_work = true;
   if (work.sampled) evidence.executed = class_of(work.loops);
   evidence.environment = run.evidence.declared.environment;
-  evidence.isa = run.isa;
   evidence.cpu = run.cpu;
-  evidence.virtualized = run.virtualized;
   evidence.installed = run.installed;
   evidence.achieved_fraction = run.evidence.achieved_rate.peak_fraction;
   evidence.library.behind = behind(run.ladder, work.library.path);
@@ -153,8 +152,7 @@ std::string loss_of(const Evidence& evidence, const Verdict& verdict,
     const std::string what =
         wider ? fmt::format("this CPU's {} kernels are", report::facts(best.vector_class).width)
               : (best.core.empty() ? file_label(best.library) : best.core) + " is";
-    parts.push_back(fmt::format("{} {:.{}f} times faster{}", what, *verdict.factor,
-                                *verdict.factor < 9.95 ? 1 : 0,
+    parts.push_back(fmt::format("{} {} times faster{}", what, two_digits(*verdict.factor),
                                 best.calls_fraction ? " with these calls" : ""));
   }
   const std::string variable = core_variable(evidence.library.provider, evidence);

@@ -14,9 +14,7 @@ namespace hwprof::blas {
 struct RunEvidence {
   const report::BlasEvidence& evidence;
   const std::vector<report::LadderRung>& ladder;  // empty: not climbed
-  std::vector<std::string> isa;                   // of the machine
-  CpuId cpu = {};                                 // the same, as it shows itself
-  bool virtualized = false;
+  VisibleCpu cpu = {};
   std::vector<report::InstalledBlas> installed = {};  // for the fix; may be empty
   std::size_t cpus = 1;                               // that the program may use
   bool attached = false;                              // it runs already, as it was started

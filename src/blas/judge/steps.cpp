@@ -33,6 +33,13 @@ bool counts_threads(const std::string& variable) {
   return variable.ends_with("_NUM_THREADS") || variable.ends_with("_THREAD_LIMIT");
 }
 
+std::string core_variable(Provider provider, const Evidence& evidence) {
+  const std::string name = facts(provider).core_variable;
+  return !name.empty() && evidence.environment.contains(name) && !ignores(evidence.library, name)
+             ? name
+             : "";
+}
+
 std::vector<std::string> other_variables(Provider provider, const Evidence& evidence) {
   // What a wrapper hands its work to reads variables of its own.
   const bool any = facts(provider).wraps || provider == Provider::kUnknown;

@@ -34,6 +34,8 @@ struct Steps {
 };
 Steps find_steps(const Evidence& evidence, const std::vector<report::LadderRung>& ladder);
 
+// The variable that forces a core type of `provider`, if it is set and read; else "".
+std::string core_variable(Provider provider, const Evidence& evidence);
 // The other variables that `provider` reads, but for the number of threads: a rung has one.
 std::vector<std::string> other_variables(Provider provider, const Evidence& evidence);
 

@@ -113,14 +113,14 @@ const Support* support_by(Provider provider, const Generation& generation) {
 }
 
 // "it does not know model 207 (Intel Emerald Rapids)"
-std::string too_old(const report::Blas& library, const CpuId& id, const Generation& generation) {
-  const Support* support = support_by(library.provider, generation);
-  if (support == nullptr || library.version.empty()) return "";
+std::string too_old(Provider provider, std::string_view version, const CpuId& id,
+                    const Generation& generation) {
+  const Support* support = support_by(provider, generation);
+  if (support == nullptr || version.empty()) return "";
   const std::string unknown = fmt::format("it does not know {}", model_in_words(id, generation));
-  if (support->known == Known::kSince && is_before(library.version, support->release))
+  if (support->known == Known::kSince && is_before(version, support->release))
     return fmt::format("{}, which {} does", unknown, support->release);
-  if (support->known == Known::kNotBy && !is_before(support->release, library.version))
-    return unknown;
+  if (support->known == Known::kNotBy && !is_before(support->release, version)) return unknown;
   return "";
 }
 
@@ -146,11 +146,13 @@ std::string odd_about(const VisibleCpu& cpu) {
   return "";
 }
 
-std::string why_core(const report::Blas& library, const VisibleCpu& cpu) {
+std::string why_core(Provider provider, std::string_view version, VectorClass vectors,
+                     const VisibleCpu& cpu) {
   const int seen = rank(widest_vector_class(cpu.isa));
-  if (rank(library.vector_class) < 0 || rank(library.vector_class) >= seen) return "";
+  if (rank(vectors) < 0 || rank(vectors) >= seen) return "";
   const Generation* generation = generation_of(cpu.id);
-  const std::string old = generation != nullptr ? too_old(library, cpu.id, *generation) : "";
+  const std::string old =
+      generation != nullptr ? too_old(provider, version, cpu.id, *generation) : "";
   const std::string odd = odd_about(cpu);
   if (old.empty()) return odd.empty() ? "" : odd + ", and it chooses by model";
   return odd.empty() ? old : fmt::format("{}; {}", old, odd);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/model/blas.h"
@@ -17,14 +18,18 @@ struct VisibleCpu {
   std::vector<std::string> isa = {};  // as Machine::isa
   bool virtualized = false;
 };
+inline VisibleCpu visible_cpu(const Machine& machine) {
+  return {machine.id, machine.isa, machine.virtualized};
+}
 
 // What the CPU shows that its model does not have, or hides that it has: "the hypervisor says model
 // 167 (Intel Rocket Lake), but the CPU has AMX", "the hypervisor hides AVX-512, which each AMD
 // Zen 4 has". "" where they agree, or the model is not in the table.
 std::string odd_about(const VisibleCpu& cpu);
 
-// Why `library` is on kernels that are narrower than the vectors of this CPU; "" where that is not
+// Why a library chose kernels of `vectors`, narrower than those of this CPU; "" where that is not
 // known.
-std::string why_core(const report::Blas& library, const VisibleCpu& cpu);
+std::string why_core(report::Provider provider, std::string_view version,
+                     report::VectorClass vectors, const VisibleCpu& cpu);
 
 }  // namespace hwprof::blas

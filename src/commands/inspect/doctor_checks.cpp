@@ -309,8 +309,7 @@ Finding check_steal(const DoctorFacts& facts) {
 }
 
 Finding check_cpu(const DoctorFacts& facts) {
-  const std::string odd =
-      blas::odd_about({facts.machine.id, facts.machine.isa, facts.machine.virtualized});
+  const std::string odd = blas::odd_about(blas::visible_cpu(facts.machine));
   if (odd.empty()) return good("nothing odd about what it shows of itself");
   return note(odd, "A BLAS and a compiler's -march=native choose their kernels by what is shown.",
               facts.machine.virtualized
@@ -395,8 +394,8 @@ Finding check_blas(const DoctorFacts& facts) {
   if (blas.provider == report::Provider::kUnknown) {
     return note(found, "Nothing gives away who made it.", "hwprof --variant blas-gemm");
   }
-  const std::string why =
-      blas::why_core(blas, {facts.machine.id, facts.machine.isa, facts.machine.virtualized});
+  const std::string why = blas::why_core(blas.provider, blas.version, blas.vector_class,
+                                         blas::visible_cpu(facts.machine));
   if (!why.empty()) {
     return mend(found, fmt::format("Its kernels are narrower than this CPU's vectors: {}.", why),
                 "hwprof blas   (measures which core type is the fastest)");

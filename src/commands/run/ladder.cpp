@@ -88,9 +88,7 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
   const CpuList cpus = request.pin.empty() ? allowed_cpus() : request.pin;
   report::RunBlas judged = blas::judge_run({.evidence = result.evidence,
                                             .ladder = result.ladder,
-                                            .isa = record.machine.isa,
-                                            .cpu = record.machine.id,
-                                            .virtualized = record.machine.virtualized,
+                                            .cpu = blas::visible_cpu(record.machine),
                                             .installed = installed,
                                             .cpus = cpus.size(),
                                             .attached = request.attach.has_value(),
