@@ -53,6 +53,14 @@ class Counting {
   Result<void> refresh_threads();
   Result<void> start(std::size_t pass);
   Result<void> stop(std::size_t pass, Tally& tally, double calls);
+  // Both around run(). A window that cannot be started or read back adds nothing: the event then
+  // has no value.
+  template <class F>
+  void count(std::size_t pass, Tally& tally, double calls, const F& run) {
+    const bool counted = start(pass).has_value();
+    run();
+    if (counted) (void)stop(pass, tally, calls);
+  }
   [[nodiscard]] std::vector<EventCount> evaluate(const Tally& tally) const;
   // What evaluate() held the counts against; a caller who knows time and peak can add those and
   // call flag_implausible() again.

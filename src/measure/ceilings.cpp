@@ -2,7 +2,6 @@
 
 #include "src/measure/peak.h"
 #include "src/measure/roofline.h"
-#include "src/measure/schedule.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {

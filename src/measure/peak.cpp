@@ -90,6 +90,7 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/thread_team.h"
 #include "src/base/clock.h"
 #include "src/measure/peak_by_hand.h"
 
@@ -209,6 +210,14 @@ double fma_slice_gflops(const FmaKernel& kernel, double seconds) {
   // A clock with coarse steps (an emulator's) may not have moved.
   const double cpu_ns = std::max(1.0, thread_cpu_ns() - cpu_begin);
   return kernel.flops_per_step * static_cast<double>(steps) / cpu_ns;
+}
+
+double team_peak_gflops(ThreadTeam& team, const FmaKernel& kernel, double seconds) {
+  std::vector<double> gflops(team.size());
+  team.run([&](std::size_t thread) { gflops[thread] = fma_slice_gflops(kernel, seconds); });
+  double sum = 0;
+  for (const double rate : gflops) sum += rate;
+  return sum;
 }
 
 }  // namespace hwprof

@@ -12,6 +12,8 @@
 
 namespace hwprof {
 
+class ThreadTeam;
+
 // One FMA micro-kernel that this CPU can run.
 struct FmaKernel {
   std::string isa;        // "scalar", "sse", "avx", "avx2", "avx512", "neon", "sve"
@@ -26,5 +28,7 @@ const FmaKernel& fastest_fma_kernel();
 
 // GFLOP/s over one slice of about `seconds` on the calling thread, by its CPU time.
 double fma_slice_gflops(const FmaKernel& kernel, double seconds);
+// The same on all threads of the team at once, together.
+double team_peak_gflops(ThreadTeam& team, const FmaKernel& kernel, double seconds);
 
 }  // namespace hwprof

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "src/measure/schedule.h"
+#include "src/measure/measurement.h"
 #include "src/measure/statistics.h"
 
 namespace hwprof {

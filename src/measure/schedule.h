@@ -20,9 +20,8 @@
 #include "counters/machine/affinity.h"
 #include "counters/perf/counting.h"
 #include "kernels/thread_team.h"
-#include "src/base/clock.h"
+#include "src/measure/measurement.h"
 #include "src/measure/peak.h"
-#include "src/model/row.h"
 
 namespace hwprof {
 
@@ -49,12 +48,6 @@ struct Work {
   double first_call_ns = 0;
 };
 
-// What is read around each piece: of the wall, and of the calling thread.
-struct Clocks {
-  double (*wall_ns)() = hwprof::wall_ns;
-  double (*cpu_ns)() = thread_cpu_ns;
-};
-
 struct ScheduleOptions {
   double budget_s = 8;     // for all work together, used up; a last slice may overrun it
   double slice_s = 0.005;  // of work; a slice is at least one call
@@ -70,40 +63,6 @@ struct ScheduleOptions {
   Clocks clocks = {};
 };
 
-// No order statistic brackets the median with 95 % below six samples: 2 (1/2)^5 > 0.05.
-inline constexpr std::size_t kMinSamplesForInterval = 6;
-
-struct Measurement {
-  // Of work in parts, a slice is a call, and nobody looked what else happened in it. A slice of
-  // work with one part is many pieces, each a call or as many as fill 0.3 ms, with the FMA peak
-  // between them: its time is the median piece's, its ratio the median of theirs.
-  std::vector<report::Slice> slices;
-  report::LeftOut left_out;    // slices that are not among them
-  bool disturbed = false;      // too few others were left: they are among them
-  bool lost = false;           // there was one of which no piece is left: a clock stepped back
-  std::vector<double> pieces;  // nanoseconds of a call on the clock that counts
-  // Rate of the baseline over its own, a slice each: of the two of the baseline around it.
-  std::vector<double> baseline_ratios;
-  double min_ns = 0;   // of those
-  double wall_ns = 0;  // of all timed calls
-  std::uint64_t calls = 0;
-  double on_cpu_ns = 0;     // of `wall_ns`; of several threads their mean
-  bool waits_known = true;  // false: a kernel that does not tell, so nothing was left out
-  std::uint64_t calls_a_slice = 0;
-  Tally tally;  // counts of the same calls
-
-  // Of the slices, those that have it.
-  [[nodiscard]] std::vector<double> values(double report::Slice::*member) const;
-  [[nodiscard]] std::vector<double> peak_ratios() const;
-};
-
-struct WorkTimes {
-  Measurement whole;
-  std::vector<Measurement> parts;  // empty: there is one
-  Measurement sum;                 // of the parts, of each call with the clock read between them
-  double clock_ns = 0;             // of a reading of that clock: taken off each part's time
-};
-
 struct ScheduleResult {
   std::vector<WorkTimes> work;      // in the order given; no samples where it was cut short
   std::vector<double> peak_gflops;  // every peak piece, all threads together
@@ -113,25 +72,10 @@ struct ScheduleResult {
   double involuntary_switches_per_s = 0;
 };
 
-// Rate of the FMA kernel on all threads of the team at once.
-double team_peak_gflops(ThreadTeam& team, const FmaKernel& kernel, double seconds);
-
 // `team` runs the peak only. `counting` may be null; work in parts is not counted. `stop` is looked
 // at between slices. `progress` gets a fraction in [0, 1].
 ScheduleResult run_interleaved(std::span<const Work> work, ThreadTeam& team, Counting* counting,
                                const ScheduleOptions& options, const std::atomic<bool>& stop,
                                const std::function<void(double)>& progress);
-
-// Counts of each part by itself: counting is started and stopped around it, in calls of their own,
-// since that costs more than a small layer takes. What counting nothing at all counts stands beside
-// it.
-struct PartCounts {
-  std::vector<std::vector<Tally>> work;  // a tally a part
-  Tally nothing;                         // between start and stop: nothing
-};
-
-// As many calls of each work, interleaved, as fit in `budget_s`, at least one a pass.
-PartCounts count_parts(std::span<const Work> work, Counting& counting, double budget_s,
-                       const std::atomic<bool>& stop);
 
 }  // namespace hwprof

@@ -11,7 +11,7 @@
 #include "src/commands/profile/profile.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
-#include "src/measure/schedule.h"
+#include "src/measure/part_counts.h"
 #include "src/measure/statistics.h"
 #include "src/workloads/networks/layer_graph.h"
 #include "src/workloads/networks/layer_json.h"
