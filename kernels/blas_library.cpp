@@ -104,10 +104,10 @@ char transposed(bool yes) { return yes ? 'T' : 'N'; }
 }  // namespace
 
 Result<BlasLibrary> BlasLibrary::load(const std::string& path_or_soname) {
-  if (!path_or_soname.empty()) return open(path_or_soname);
+  if (!path_or_soname.empty()) return open(path_or_soname, true);
   std::string tried;
   for (const char* soname : kDefaultSonames) {
-    if (auto library = open(soname)) {
+    if (auto library = open(soname, true)) {
       library->requested_.clear();
       return library;
     }
@@ -117,7 +117,11 @@ Result<BlasLibrary> BlasLibrary::load(const std::string& path_or_soname) {
                            kInstallHint);
 }
 
-Result<BlasLibrary> BlasLibrary::open(const std::string& path_or_soname) {
+Result<BlasLibrary> BlasLibrary::load_what_served(const std::string& path) {
+  return open(path, false);
+}
+
+Result<BlasLibrary> BlasLibrary::open(const std::string& path_or_soname, bool needs_products) {
   const bool is_path = path_or_soname.find('/') != std::string::npos;
   if (is_path) {
     if (const auto why = why_not_loadable(path_or_soname)) {
@@ -134,6 +138,8 @@ Result<BlasLibrary> BlasLibrary::open(const std::string& path_or_soname) {
                        is_path ? "" : "for a file of the current folder write ./" + path_or_soname);
   }
   if (!library.bind()) {
+    library.path_ = resolved(path_or_soname.c_str());
+    if (!needs_products) return library;
     return usage_error(path_or_soname + " is not a BLAS: it has no sgemm_, dgemm_ and sgemv_",
                        "--blas takes a BLAS, such as libopenblas.so.0");
   }

@@ -36,7 +36,11 @@ class BlasLibrary {
   // no default is installed. RTLD_LOCAL; never closed (BLAS worker threads outlive dlclose).
   // A small product is computed and checked: what merely has a symbol of that name is refused.
   static Result<BlasLibrary> load(const std::string& path_or_soname);
+  // The same of a file that served a program's calls: one without these functions may have others.
+  static Result<BlasLibrary> load_what_served(const std::string& path);
 
+  // False only of what load_what_served() gave: then nothing but symbol() may be called.
+  [[nodiscard]] bool has_products() const { return sgemm_ != nullptr; }
   [[nodiscard]] const std::string& requested() const { return requested_; }
   // File that holds sgemm_, resolved (alternatives followed).
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -63,12 +67,12 @@ class BlasLibrary {
 
  private:
   BlasLibrary() = default;
-  static Result<BlasLibrary> open(const std::string& path_or_soname);
+  static Result<BlasLibrary> open(const std::string& path_or_soname, bool needs_products);
   bool bind();
   [[nodiscard]] bool multiplies() const;
 
   std::string requested_, path_;
-  std::string prefix_, suffix_;  // of sgemm: "" and "_", "scipy_" and "_64_"
+  std::string prefix_, suffix_ = "_";  // of sgemm: "" and "_", "scipy_" and "_64_"
   void* handle_ = nullptr;
   Sgemm sgemm_ = nullptr;
   Dgemm dgemm_ = nullptr;

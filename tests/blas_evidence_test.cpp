@@ -483,6 +483,24 @@ TEST(LiveWatch, ALibraryThatServedCallsWasLoaded) {
   EXPECT_TRUE(loaded[0].serves_blas);
 }
 
+TEST(LiveWatch, ALibraryThatServedABlasRoutineIsABlasWhateverItsName) {
+  report::Called called;
+  report::CallSite& site = called.calls.emplace_back();
+  site.symbol = "dgemm_";
+  site.library = OWN_PRODUCT;
+  std::vector<report::LoadedLibrary> loaded;
+  add_called_libraries(called, loaded);
+  ASSERT_EQ(loaded.size(), 1U);
+  EXPECT_EQ(loaded[0].provider, Provider::kUnknown);
+  EXPECT_EQ(loaded[0].soname, "libown_product.so");
+  EXPECT_TRUE(loaded[0].serves_blas);
+
+  loaded.clear();
+  site.symbol = "dnnl_sgemm";  // a product, but none of a BLAS
+  add_called_libraries(called, loaded);
+  EXPECT_TRUE(loaded.empty());
+}
+
 TEST(LiveWatch, SaysWhoseMapsItMayNotRead) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read all";
   LiveWatch watch(1);

@@ -519,7 +519,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      kInconclusive,
      std::nullopt,
-     "run without --no-ladder",
+     "",
      {}},
     {"WithoutALadderSkylakeXIsNot",
      openblas("SkylakeX"),
@@ -527,7 +527,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      kInconclusive,
      std::nullopt,
-     "run without --no-ladder",
+     "",
      {}},
     {"WithoutALadderAnUnheardCoreIsNot",
      openblas("Unheard"),
@@ -535,7 +535,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      kInconclusive,
      std::nullopt,
-     "run without --no-ladder",
+     "",
      {}},
     {"NarrowCoreIsNoLossOnANarrowCpu",
      of_isa(openblas("Prescott"), {}),
@@ -543,7 +543,7 @@ const JudgeCase kJudgeCases[] = {
      {},
      kInconclusive,
      std::nullopt,
-     "run without --no-ladder",
+     "",
      {}},
     {"FailedMeasureIsInconclusiveWithItsReason",
      openblas("SkylakeX"),
@@ -737,6 +737,86 @@ TEST(RunVerdict, WithoutALadderTheWidthDecides) {
   EXPECT_EQ(narrow_cpu.judged().verdict, kInconclusive);
   EXPECT_THAT(narrow_cpu.judged().why, StartsWith("widest kernels, speed unknown"));
   EXPECT_EQ(narrow_cpu.judged().factor, std::nullopt);
+}
+
+constexpr const char* kUnheardOf = "/usr/lib/libgslcblas.so.0.0.0";
+
+// 100 calls of `symbol`, served by a library that no table has.
+Program of_unheard(const std::string& symbol, const std::string& width) {
+  Program of;
+  load(of, kUnheardOf, Provider::kUnknown);
+  call(of, kUnheardOf, 100, 5e9);
+  of.evidence.called.calls.front().symbol = symbol;
+  execute(of, kUnheardOf, 0.99, width, width != "scalar");
+  of.evidence.achieved_rate.peak_fraction = 0.024;
+  return of;
+}
+
+LadderRung calls_alone(double fraction) {
+  LadderRung made = rung("as found", "", 0, Provider::kUnknown, kUnheardOf);
+  made.peak_fraction = made.gflops = std::nullopt;
+  made.calls_fraction = fraction;
+  return made;
+}
+
+TEST(RunVerdict, OfALibraryThatNobodyKnowsRestsOnWhatExecuted) {
+  const auto result = of_unheard("cblas_dgemm", "scalar").judged();
+  EXPECT_EQ(result.verdict, kUnoptimised);
+  EXPECT_EQ(result.path, kUnheardOf);
+  EXPECT_THAT(result.why, StartsWith("libgslcblas did the work: scalar code on a CPU with"));
+  EXPECT_EQ(result.fix, std::string(kInstall) +
+                            "; then start the program with LD_PRELOAD=libopenblas.so.0, or link "
+                            "the program with -lopenblas in place of libgslcblas");
+  EXPECT_THAT(
+      result.findings.front(),
+      StartsWith("100 calls of cblas_dgemm from libtorch_cpu, served by libgslcblas (scalar "
+                 "code) on 2 threads at 2.4 % of the FMA peak"));
+}
+
+TEST(RunVerdict, OfALibraryWithoutSgemmRestsOnItsCallsMadeAgain) {
+  Program of = of_unheard("dgemm_", "scalar");
+  LadderRung best = rung("auto", "SkylakeX", 0.9);
+  best.calls_fraction = 0.6;
+  of.ladder = {best, calls_alone(0.02)};
+  const auto result = of.judged();
+  EXPECT_EQ(result.verdict, kUnoptimised);
+  EXPECT_NEAR(result.factor.value_or(0), 30, 1e-9);
+  EXPECT_EQ(result.factor_of, report::FactorOf::kCalls);
+  EXPECT_THAT(result.why, StartsWith("the program calls libgslcblas: its calls run on scalar code "
+                                     "at 0.020 of the FMA peak; SkylakeX (512-bit) of "));
+  EXPECT_EQ(result.fix, std::string("start the program with LD_PRELOAD=") + kOpenBlas +
+                            ", or link the program with " + kOpenBlas + " in place of libgslcblas");
+
+  // Names that no other library has cannot be served by a preloaded one.
+  of.evidence.called.calls.front().symbol = "scipy_cblas_sgemm64_";
+  EXPECT_EQ(of.judged().fix,
+            std::string("link the program with ") + kOpenBlas + " in place of libgslcblas");
+
+  // Alone on its ladder, and disturbed beside another slow one: its scalar loops say enough.
+  of.ladder = {calls_alone(0.02)};
+  EXPECT_EQ(of.judged().verdict, kUnoptimised);
+  LadderRung slow = rung("auto", "", 0.03, Provider::kReference, kReference);
+  slow.calls_fraction = 0.025;
+  slow.calls_fraction_low = 0.015;
+  slow.calls_fraction_high = 0.04;
+  of.ladder = {slow, calls_alone(0.02)};
+  EXPECT_EQ(of.judged().verdict, kUnoptimised);
+}
+
+TEST(RunVerdict, AdvisesOnlyWhatTheRunHadNot) {
+  Program of = of_unheard("dgemm_", "512");
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  EXPECT_EQ(of.judged().fix, "") << "it had a ladder, and samples";
+  const auto without_ladder = [&] {
+    return judge_run({.evidence = of.evidence,
+                      .ladder = of.ladder,
+                      .cpu = {.isa = of.isa},
+                      .no_ladder = true})
+        .fix;
+  };
+  EXPECT_EQ(without_ladder(), "run without --no-ladder");
+  of.evidence.executed.samples = 10;
+  EXPECT_EQ(without_ladder(), "run without --no-ladder; run it for longer");
 }
 
 TEST(RunVerdict, CallsNearThePeakAreOptimalWithoutALadder) {

@@ -199,6 +199,26 @@ class LadderTest : public testing::Test {
   std::size_t before_ = 0;
 };
 
+TEST(Rung, OfALibraryWithoutSgemmMakesTheCallsOfTheProgramAlone) {
+  const auto calls = [](const std::string& replay) {
+    RungTask task;
+    task.library = OWN_PRODUCT;
+    task.replay = replay;
+    return measure_in_child(RUNG_MAIN, task, {}, milliseconds(60'000));
+  };
+  const auto result = calls("dgemm_:64:64:64:0:10");
+  ASSERT_TRUE(result) << result.error().what;
+  EXPECT_FALSE(result->peak_fraction);
+  EXPECT_FALSE(result->gflops);
+  EXPECT_GT(result->calls_fraction.value_or(0), 0);
+  EXPECT_GT(result->peak_gflops, 0);
+  EXPECT_THAT(result->calls_reason, HasSubstr("no sgemm_"));
+  EXPECT_FALSE(result->results.right) << "nothing was checked";
+
+  EXPECT_THAT(calls("dsymm_:64:64:64:0:10").error().what, HasSubstr("it has no dsymm_"));
+  EXPECT_THAT(calls("").error().what, HasSubstr("is not a BLAS"));
+}
+
 TEST_F(LadderTest, MakesTheCallsOfAProgramAgain) {
   options_.replay = {.calls = {{"sgemv_", {300, 1, 200}, 10}, {"cblas_dsyrk", {50, 50, 60}, 3}},
                      .covered = 0.9,

@@ -171,7 +171,8 @@ report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
                           .cpu = blas::visible_cpu(machine),
                           .installed = blas::installed_blas(),
                           .cpus = question.cpus.size(),
-                          .threads = loaded.threads_by_itself};
+                          .threads = loaded.threads_by_itself,
+                          .surer = question.ladder ? "" : "run without --no-ladder"};
   if (loaded.library) {
     evidence.library = *loaded.identity;
     evidence.library.threads = loaded.threads;

@@ -156,7 +156,7 @@ const Record& record<LoadedLibrary>() {
       field<&LoadedLibrary::provider, report::name_of>("provider", "", ""),
       field<&LoadedLibrary::soname>("soname", "", "").null_if_empty(),
       field<&LoadedLibrary::build_id>("build_id", "", "").null_if_empty(),
-      field<&LoadedLibrary::serves_blas>("serves_blas", "", "has an `sgemm_` of its own"),
+      field<&LoadedLibrary::serves_blas>("serves_blas", "", "has an `sgemm_` of its own, or served a call of a BLAS routine"),
   };
   static constexpr Record kRecord{"Loaded", "A file mapped in any process.", kFields};
   return kRecord;

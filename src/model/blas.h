@@ -173,7 +173,7 @@ struct Declared {
 struct LoadedLibrary {
   std::string path, soname, build_id;
   Provider provider = Provider::kNone;
-  bool serves_blas = false;  // has an sgemm_ of its own
+  bool serves_blas = false;  // has an sgemm_ of its own, or served a call
 };
 
 // E2: what a library in the live process had chosen.

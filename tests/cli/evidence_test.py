@@ -181,6 +181,62 @@ class Levels(EvidenceTest):
         self.assertEqual(sites(report, "sgemm_")[0]["count"], 107)
 
 
+OWN_PRODUCT_C = """
+void %s(const char* a_form, const char* b_form, const int* m, const int* n, const int* k,
+        const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
+        const double* beta, double* c, const int* ldc) {
+  for (int j = 0; j < *n; ++j)
+    for (int i = 0; i < *m; ++i) {
+      double sum = 0;
+      for (int l = 0; l < *k; ++l) sum += a[i + l * *lda] * b[l + j * *ldb];
+      c[i + j * *ldc] = *alpha * sum;
+    }
+}
+"""
+CALLS_IT_C = """
+void %s(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
+        const int*, const double*, const int*, const double*, double*, const int*);
+static double a[40000], b[40000], c[40000];
+int main(void) {
+  int n = 200;
+  double one = 1, zero = 0;
+  for (int i = 0; i < 40000; ++i) a[i] = b[i] = i %% 7;
+  for (int i = 0; i < 40; ++i) %s("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return 0;
+}
+"""
+
+
+class LibraryThatNobodyKnows(EvidenceTest):
+    def check(self, symbol):
+        library = self.compile("libmymath.so", OWN_PRODUCT_C % symbol, "-shared", "-fPIC",
+                               "-Wl,-soname,libmymath.so")
+        program = self.compile("program", CALLS_IT_C % (symbol, symbol),
+                               "-Wl,--no-as-needed", library, "-Wl,-rpath," + self.folder)
+        os.chmod(self.folder, 0o755)  # what others can write, is not loaded
+        report = self.observe(program, options=[])[1]
+        blas = report["blas"]
+        if blas["evidence"]["called"]["how"] == "none":
+            self.skipTest(blas["evidence"]["called"]["reason"])
+        self.assertEqual([(site["count"], site["library"]) for site in sites(report, symbol)],
+                         [(40, os.path.realpath(library))])
+        self.assertIn(os.path.realpath(library),
+                      [one["path"] for one in blas["evidence"]["loaded"] if one["serves_blas"]])
+        self.assertEqual((blas["provider"], blas["path"]), ("unknown", os.path.realpath(library)))
+        if blas["evidence"]["executed"]["samples"] >= 100:
+            self.assertIn(blas["verdict"], {"unoptimised", "suboptimal"}, blas["why"])
+        self.assertNotIn("--no-ladder", blas["fix"] or "")
+        found = [rung for rung in blas["ladder"] if rung["as_found"]]
+        self.assertEqual(len(found), 1, blas["ladder_note"])
+        self.assertIsNotNone(found[0]["calls_fraction"], found[0]["reason"])
+
+    def test_its_calls_are_judged_by_what_they_are(self):
+        self.check("dgemm_")
+
+    def test_the_names_of_a_build_of_its_own_are_made_again(self):
+        self.check("scipy_dgemm_")
+
+
 @needs_caller
 class Environment(EvidenceTest):
     SHOW = ["sh", "-c", 'echo "[$LD_AUDIT] [$LD_PRELOAD] $(env | grep -c ^HWPROF_CALL)"']

@@ -16,6 +16,8 @@
 
 #include "src/base/text.h"
 #include "src/blas/evidence/chosen_core.h"
+#include "src/observe/calls/blas_routine.h"
+#include "src/observe/elf/elf_file.h"
 
 namespace hwprof::blas {
 namespace {
@@ -270,7 +272,13 @@ void add_called_libraries(const report::Called& called,
     if (const auto file = inspect_file(site.library, false)) {
       loaded.push_back(
           {site.library, file->soname, file->build_id, file->provider, file->serves_blas});
+      continue;
     }
+    observe::Routine routine;
+    const observe::ElfFile elf(site.library);
+    if (!elf.valid() || !observe::find_routine(site.symbol.c_str(), routine) || !routine.blas)
+      continue;
+    loaded.push_back({site.library, elf.soname(), elf.build_id(), Provider::kUnknown, true});
   }
 }
 

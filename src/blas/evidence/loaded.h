@@ -69,7 +69,7 @@ class LiveWatch {
 };
 
 // Adds to E1 what E3 proves: a library that served calls was mapped, even where the program was
-// over before anybody had looked.
+// over before anybody had looked; and it is a BLAS, whatever its name and its other symbols.
 void add_called_libraries(const report::Called& called, std::vector<report::LoadedLibrary>& loaded);
 
 }  // namespace hwprof::blas

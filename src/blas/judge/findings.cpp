@@ -90,6 +90,10 @@ void add_served(const report::BlasEvidence& evidence, const ProviderAtWork& work
   std::string sentence;
   if (!own.empty()) {
     sentence = fmt::format("{}, served by {}", fmt::join(own, " and "), served_by(work));
+    // Of a library without a name that tells how good it is.
+    const auto reached = evidence.achieved_rate.peak_fraction;
+    if (reached && work.library.provider == Provider::kUnknown)
+      sentence += fmt::format(" at {:.2g} % of the FMA peak", 100 * *reached);
   } else {
     sentence = fmt::format("{} of the time is in {}", percent(work.blas_share), served_by(work));
     if (evidence.called.how != "none") {

@@ -50,19 +50,23 @@ Verdict judge_by_width(const Evidence& evidence, const Thresholds& thresholds) {
   }
   if (!evidence.at_work && !narrow) {
     return inconclusive("no core type was measured, and names alone do not tell how fast it is",
-                        "run without --no-ladder");
+                        evidence.surer);
   }
   if (rank(vectors) < 0) {
     return inconclusive(kernels_of(library) +
                             " did the work, but neither its core type nor the vectors that it "
                             "executed are known",
-                        "run without --no-ladder, or for longer");
+                        evidence.surer);
   }
   if (rank(vectors) >= rank(widest)) {
     return inconclusive(fmt::format("widest kernels, speed unknown: {} did the work with {}, and "
-                                    "neither a core type nor its calls were measured",
-                                    kernels_of(library), report::facts(vectors).arithmetic),
-                        "run without --no-ladder");
+                                    "neither a core type nor its calls were compared{}",
+                                    kernels_of(library), report::facts(vectors).arithmetic,
+                                    evidence.achieved_fraction
+                                        ? fmt::format("; the calls reached {:.2f} of the FMA peak",
+                                                      *evidence.achieved_fraction)
+                                        : ""),
+                        evidence.surer);
   }
   Verdict verdict;
   verdict.verdict = narrow ? kUnoptimised : kSuboptimal;
@@ -104,9 +108,18 @@ double least_loss(const Evidence& evidence, const Steps& steps, const Thresholds
              : thresholds.optimal_factor;
 }
 
-double low(const LadderRung& rung) { return rung.peak_fraction_low.value_or(*rung.peak_fraction); }
+// Of a square product; where the library has no sgemm_, of the program's calls.
+Speed own_speed(const LadderRung& rung) {
+  if (!rung.peak_fraction) return speed_of(rung);
+  return {*rung.peak_fraction, rung.peak_fraction_low, rung.peak_fraction_high};
+}
+double low(const LadderRung& rung) {
+  const Speed speed = own_speed(rung);
+  return speed.low.value_or(speed.value);
+}
 double high(const LadderRung& rung) {
-  return rung.peak_fraction_high.value_or(*rung.peak_fraction);
+  const Speed speed = own_speed(rung);
+  return speed.high.value_or(speed.value);
 }
 
 // "0.52 to 0.58"
@@ -125,7 +138,8 @@ bool calls_allow_no_more(const Steps& steps, const std::vector<LadderRung>& ladd
                          const Thresholds& thresholds) {
   return steps.found->calls_fraction &&
          std::any_of(ladder.begin(), ladder.end(), [&](const LadderRung& rung) {
-           return rung.calls_fraction && low(rung) >= thresholds.full_width_fraction;
+           return rung.calls_fraction && rung.peak_fraction &&
+                  low(rung) >= thresholds.full_width_fraction;
          });
 }
 
@@ -153,9 +167,10 @@ Verdict judge_best(const Evidence& evidence, const Steps& steps,
   if (high(best) >= thresholds.full_width_fraction) {
     verdict.verdict = kBorderline;
     verdict.why = fmt::format(
-        "sgemm reaches {} of the FMA peak; {:.2f} is where kernels of the "
+        "{} {} of the FMA peak; {:.2f} is where kernels of the "
         "widest vectors begin, and nothing measured here is faster",
-        range(low(best), high(best)), thresholds.full_width_fraction);
+        best.peak_fraction ? "sgemm reaches" : "its calls reach", range(low(best), high(best)),
+        thresholds.full_width_fraction);
     return verdict;
   }
   verdict.verdict = 1 / high(best) > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal;
@@ -276,24 +291,23 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
                        const std::vector<LadderRung>& ladder, const Thresholds& thresholds) {
   const Ratio ratio = times_faster(*steps.best, *steps.found);
   const double threshold = least_loss(evidence, steps, thresholds);
+  // By the median: kernels of half the width cannot reach that fraction, however wide the interval
+  // of a busy machine.
+  const bool narrow = is_narrow(steps.found->vector_class, evidence.cpu.isa) &&
+                      steps.found->peak_fraction.value_or(0) < thresholds.full_width_fraction;
   Verdict verdict;
   if (ratio.low > threshold) {
     verdict = explain_loss(evidence, steps, thresholds);
     verdict.verdict = ratio.low > thresholds.suboptimal_factor ? kUnoptimised : kSuboptimal;
-  } else if (ratio.high > threshold) {
+  } else if (ratio.high > threshold && !narrow) {
     verdict = judge_borderline(steps, ratio, threshold);
   } else {
     verdict = judge_best(evidence, steps, ladder, thresholds);
   }
-  // By the median: kernels of half the width cannot reach that fraction, however wide the interval
-  // of a busy machine.
-  if (is_narrow(steps.found->vector_class, evidence.cpu.isa) &&
-      !(verdict.verdict == kOptimal && steps.found->calls_fraction) &&
-      steps.found->peak_fraction.value_or(0) < thresholds.full_width_fraction) {
+  if (narrow && !(verdict.verdict == kOptimal && steps.found->calls_fraction))
     verdict.verdict = kUnoptimised;
-  }
   const auto measured = std::count_if(ladder.begin(), ladder.end(), [](const LadderRung& rung) {
-    return rung.peak_fraction.has_value();
+    return speed_of(rung).value > 0;
   });
   if (measured > 1) {  // a factor is measured or absent
     verdict.factor = ratio.value;

@@ -60,6 +60,9 @@ struct Evidence {
   std::optional<int> threads = {};
   // Of the peak, that the calls of a program reached; absent: not known.
   std::optional<double> achieved_fraction = {};
+  // Its calls have the names of every BLAS; else a prefix or a suffix of one build.
+  bool plain_names = true;
+  std::string surer = {};  // what would tell more; "": nothing that the user left out
 };
 
 // `ladder` may be empty. The rung that is "as found" is what is judged.

@@ -7,6 +7,7 @@
 
 #include "src/blas/judge/steps.h"
 #include "src/blas/judge/words.h"
+#include "src/observe/calls/blas_routine.h"
 
 namespace hwprof::blas {
 namespace {
@@ -60,6 +61,15 @@ void judge_overhead(const RunEvidence& run, Verdict& verdict) {
   verdict.fix = "make fewer and larger products: one call for a whole batch";
 }
 
+bool has_plain_names(const report::Called& called, const std::string& library) {
+  return std::none_of(called.calls.begin(), called.calls.end(), [&](const report::CallSite& site) {
+    observe::Routine routine;
+    return site.library == library &&
+           (site.symbol.starts_with("scipy_") ||
+            (observe::find_routine(site.symbol.c_str(), routine) && routine.wide));
+  });
+}
+
 // What the judge is asked of a program's library.
 Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
   Evidence evidence;
@@ -71,6 +81,12 @@ Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
   evidence.installed = run.installed;
   evidence.achieved_fraction = run.evidence.achieved_rate.peak_fraction;
   evidence.library.behind = behind(run.ladder, work.library.path);
+  evidence.plain_names = has_plain_names(run.evidence.called, work.library.path);
+  std::vector<std::string_view> surer;
+  if (run.no_ladder) surer.emplace_back("run without --no-ladder");
+  if (!work.sampled && run.evidence.executed.frequency_hz > 0)
+    surer.emplace_back("run it for longer");
+  evidence.surer = fmt::format("{}", fmt::join(surer, "; "));
   const auto flops = flops_of_a_call(run.evidence);
   if (flops.value_or(kWorthThreads) >= kWorthThreads) {
     evidence.cpus = run.cpus;
@@ -80,13 +96,14 @@ Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
 }
 
 // The ladder as if it had been climbed inside the program: the rung that ran there is "as found".
-// Empty when none of its rungs is what ran.
+// Empty when none of its rungs is what ran. `executed` is all that tells of an unknown library.
 std::vector<LadderRung> ladder_of_program(const std::vector<LadderRung>& climbed,
-                                          const report::Blas& library) {
+                                          const report::Blas& library, VectorClass executed) {
   std::vector<LadderRung> ladder = climbed;
   LadderRung* found = nullptr;
   for (LadderRung& rung : ladder) {
-    if (rung.provider != library.provider || rung.core != library.core || !rung.peak_fraction) {
+    if (rung.provider != library.provider || rung.core != library.core ||
+        speed_of(rung).value <= 0) {
       continue;
     }
     // Without a core only the file tells two of them apart.
@@ -104,6 +121,8 @@ std::vector<LadderRung> ladder_of_program(const std::vector<LadderRung>& climbed
   for (LadderRung& rung : ladder) {
     if (rung.as_found && &rung != found && !has_auto) rung.setting = "auto";
     rung.as_found = &rung == found;
+    if (rung.library == found->library && rung.provider == Provider::kUnknown)
+      rung.vector_class = executed;
   }
   return ladder;
 }
@@ -211,7 +230,8 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
           fmt::format("the work was done by {}, not by the BLAS that was called", work.other);
     } else {
       const Evidence evidence = evidence_on(run, work);
-      const std::vector<LadderRung> ladder = ladder_of_program(run.ladder, work.library);
+      const std::vector<LadderRung> ladder =
+          ladder_of_program(run.ladder, work.library, evidence.executed);
       static_cast<Verdict&>(result) = judge(evidence, ladder, thresholds);
       judge_overhead(run, result);
       weigh_by_time(run, evidence, work, ladder, result);

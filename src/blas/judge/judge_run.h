@@ -18,6 +18,7 @@ struct RunEvidence {
   std::vector<report::InstalledBlas> installed = {};  // for the fix; may be empty
   std::size_t cpus = 1;                               // that the program may use
   bool attached = false;                              // it runs already, as it was started
+  bool no_ladder = false;                             // none was wanted
   std::optional<double> wall_ns = {};                 // of the program
   // CPU time of the program, and of it what watching has added, which is none of the program's own.
   std::optional<double> cpu_ns = {};

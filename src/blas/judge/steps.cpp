@@ -69,7 +69,7 @@ Ratio times_faster(const LadderRung& fast, const LadderRung& slow) {
 
 Steps find_steps(const Evidence& evidence, const std::vector<LadderRung>& ladder) {
   Steps steps;
-  const auto measured = [](const LadderRung& rung) { return rung.peak_fraction.value_or(0) > 0; };
+  const auto measured = [](const LadderRung& rung) { return speed_of(rung).value > 0; };
   const auto keep_faster = [](const LadderRung*& step, const LadderRung& rung) {
     if (step == nullptr || speed_of(rung).value > speed_of(*step).value) step = &rung;
   };

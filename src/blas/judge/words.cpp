@@ -18,12 +18,15 @@ std::string_view in_words(Provider provider) {
 }
 
 std::string in_words(const Identity& library) {
-  std::string name(in_words(library.provider));
+  std::string name(library.provider == Provider::kUnknown ? file_label(library.path)
+                                                          : in_words(library.provider));
   return library.behind.empty() ? name : fmt::format("{} ({})", name, library.behind);
 }
 
 std::string in_words(const LadderRung& rung) {
-  std::string name = rung.core.empty() ? std::string(in_words(rung.provider)) : rung.core;
+  std::string name(rung.provider == Provider::kUnknown ? file_label(rung.library)
+                   : rung.core.empty()                 ? in_words(rung.provider)
+                                                       : rung.core);
   if (rank(rung.vector_class) >= 0) name += fmt::format(" ({})", width(rung.vector_class));
   return name;
 }
@@ -64,6 +67,8 @@ std::string_view measured_with(const LadderRung& rung) {
 }
 
 std::string_view who_gets(const Evidence& evidence) {
+  if (evidence.at_work && evidence.library.provider == Provider::kUnknown)
+    return "the program calls";
   return evidence.requested.empty() ? "programs get" : "--blas names";
 }
 

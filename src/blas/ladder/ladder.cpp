@@ -176,7 +176,9 @@ struct Outcome {
 
   // Of what the rungs are compared by.
   [[nodiscard]] double fraction() const {
-    return blocks.empty() ? -1 : blocks.front().calls_fraction.value_or(blocks.front().fraction);
+    if (blocks.empty()) return -1;
+    const Block& first = blocks.front();
+    return first.calls_fraction.value_or(first.fraction.value_or(-1));
   }
 };
 
@@ -247,14 +249,15 @@ class Climb {
     std::sort(peaks.begin(), peaks.end());
     for (Outcome& outcome : outcomes_) {
       if (outcome.blocks.empty()) continue;
-      if (outcome.size != kRungSize) {
+      if (outcome.size > 0 && outcome.size != kRungSize) {
         smaller.push_back(fmt::format("{} of {} ({} x {} x {})", outcome.rung.setting,
                                       to_text(outcome.rung.provider), outcome.size, outcome.size,
                                       outcome.size));
       }
       summarise(outcome.blocks, highest, outcome.rung);
       // One peak for all: else the order by GFLOP/s would not be that of the fractions.
-      outcome.rung.gflops = *outcome.rung.peak_fraction * peaks[peaks.size() / 2];
+      if (outcome.rung.peak_fraction)
+        outcome.rung.gflops = *outcome.rung.peak_fraction * peaks[peaks.size() / 2];
       if (std::all_of(outcome.blocks.begin(), outcome.blocks.end(), [&](const Block& block) {
             return block.peak_gflops < kUndisturbedPeak * highest;
           })) {
@@ -321,7 +324,7 @@ class Climb {
   }
 
   static Block block_of(const RungResult& result) {
-    return {result.peak_fraction, result.gflops / result.peak_fraction, result.calls_fraction};
+    return {result.peak_fraction, result.peak_gflops, result.calls_fraction};
   }
 
   [[nodiscard]] milliseconds time_left() const {
@@ -431,13 +434,15 @@ void summarise(std::vector<Block> blocks, double highest_peak, report::LadderRun
   if (std::any_of(blocks.begin(), blocks.end(), alone)) std::erase_if(blocks, std::not_fn(alone));
   std::vector<double> products, calls;
   for (const Block& block : blocks) {
-    products.push_back(block.fraction);
+    if (block.fraction) products.push_back(*block.fraction);
     if (block.calls_fraction) calls.push_back(*block.calls_fraction);
   }
-  const Middle product = middle_of(std::move(products));
-  rung.peak_fraction = product.median;
-  rung.peak_fraction_low = product.low;
-  rung.peak_fraction_high = product.high;
+  if (!products.empty()) {
+    const Middle product = middle_of(std::move(products));
+    rung.peak_fraction = product.median;
+    rung.peak_fraction_low = product.low;
+    rung.peak_fraction_high = product.high;
+  }
   if (calls.size() < blocks.size()) return;
   const Middle call = middle_of(std::move(calls));
   rung.calls_fraction = call.median;

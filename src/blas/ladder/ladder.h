@@ -47,7 +47,8 @@ struct Ladder {
 
 // What one child measured.
 struct Block {
-  double fraction = 0, peak_gflops = 0;
+  std::optional<double> fraction;  // absent where there is no sgemm_
+  double peak_gflops = 0;
   std::optional<double> calls_fraction = {};
 };
 // The rung's fractions over its blocks; their interval where there are enough. A block whose peak

@@ -119,8 +119,11 @@ class PeakSlice {
         kTrial, static_cast<std::uint64_t>(kSliceSeconds / seconds * static_cast<double>(kTrial)));
   }
   double gflops() {
-    return 1e-9 * kernel_.flops_per_step * static_cast<double>(steps_) / std::max(timed(), 1e-9);
+    seen_.push_back(1e-9 * kernel_.flops_per_step * static_cast<double>(steps_) /
+                    std::max(timed(), 1e-9));
+    return seen_.back();
   }
+  [[nodiscard]] double typical() const { return median(seen_); }
 
  private:
   double timed() {
@@ -131,6 +134,7 @@ class PeakSlice {
   const FmaKernel& kernel_;
   const CpuClock& clock_;
   std::uint64_t steps_ = 0;
+  std::vector<double> seen_;
 };
 
 // Products and slices of the peak take turns, and each product is compared with its neighbours:
@@ -185,11 +189,10 @@ double peak_flops_of(const ReplayedCall& call, PeakSlice& peak, const CpuClock& 
   return median(std::move(costs));
 }
 
-Result<double> replay(const BlasLibrary& library, const std::string& text, const FmaKernel& kernel,
+Result<double> replay(const BlasLibrary& library, const std::string& text, PeakSlice& peak,
                       const CpuClock& clock) {
   const auto calls = parse_replay(text);
   if (!calls) return environment_error(0, "the list of calls cannot be read");
-  PeakSlice peak(kernel, clock);
   double flops = 0, peak_flops = 0;
   for (const ReplayCall& call : *calls) {
     TRY(const ReplayedCall made, ReplayedCall::prepare(library, call));
@@ -220,7 +223,8 @@ Result<RungResult> work(const RungTask& task) {
   if (!task.cpus.empty()) {
     if (auto pinned = pin_to(task.cpus); !pinned) return error_of(pinned);
   }
-  const auto library = BlasLibrary::load(task.library);
+  const auto library = task.replay.empty() ? BlasLibrary::load(task.library)
+                                           : BlasLibrary::load_what_served(task.library);
   if (!library) return error_of(library);
   const Identity identity = identify(*library);  // before its threads are changed
   const bool one_thread = library->set_threads(1) || identity.threads == 1;
@@ -230,18 +234,25 @@ Result<RungResult> work(const RungTask& task) {
     return environment_error(
         0, fmt::format("asked for {}, the library ran {}", task.expected_core, identity.core));
   }
-  RungResult result =
-      measure_all(*library, peak_kernel(task.peak_isa), CpuClock(one_thread), task.with_dgemm);
+  const FmaKernel& kernel = peak_kernel(task.peak_isa);
+  const CpuClock clock(one_thread);
+  RungResult result;
+  if (library->has_products()) result = measure_all(*library, kernel, clock, task.with_dgemm);
   if (!task.replay.empty()) {
-    const auto fraction =
-        replay(*library, task.replay, peak_kernel(task.peak_isa), CpuClock(one_thread));
+    PeakSlice peak(kernel, clock);
+    const auto fraction = replay(*library, task.replay, peak, clock);
+    if (!fraction && !library->has_products()) return error_of(fraction);
     if (fraction) {
       result.calls_fraction = *fraction;
+      if (!library->has_products()) {
+        result.peak_gflops = peak.typical();
+        result.calls_reason = "it has no sgemm_: only the program's own calls were made again";
+      }
     } else {
       result.calls_reason = fraction.error().what;
     }
   }
-  if (task.with_results) result.results = check_results(*library);
+  if (task.with_results && library->has_products()) result.results = check_results(*library);
   result.identity = identity;
   // A wrapper loads its backend when it is first called.
   result.identity.behind = backend_of(*library, identity.provider);
@@ -256,9 +267,13 @@ nlohmann::json to_json(const RungResult& result) {
                          {"threading", identity.threading},
                          {"kernels", identity.kernels},
                          {"behind", identity.behind},
-                         {"size", result.size},
-                         {"gflops", result.gflops},
-                         {"peak_fraction", result.peak_fraction}};
+                         {"size", result.size}};
+  if (result.gflops && result.peak_fraction) {
+    json["gflops"] = *result.gflops;
+    json["peak_fraction"] = *result.peak_fraction;
+  } else {
+    json["peak_gflops"] = result.peak_gflops;
+  }
   if (result.calls_fraction) json["calls_fraction"] = *result.calls_fraction;
   if (!result.calls_reason.empty()) json["calls_reason"] = result.calls_reason;
   if (identity.threads) json["threads"] = *identity.threads;
@@ -301,33 +316,37 @@ Result<RungResult> parse_rung_output(const std::string& out) {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   };
   if (json.contains("error")) return environment_error(0, text("error"));
-  if (!json.contains("gflops") || !json["gflops"].is_number() || !json.contains("peak_fraction") ||
-      !json["peak_fraction"].is_number()) {
+  const auto number = [&](const char* key) -> std::optional<double> {
+    if (!json.contains(key) || !json[key].is_number()) return std::nullopt;
+    return json[key].get<double>();
+  };
+  RungResult result;
+  result.gflops = number("gflops");
+  result.peak_fraction = number("peak_fraction");
+  result.calls_fraction = number("calls_fraction");
+  const auto peak = number("peak_gflops");
+  if (result.gflops && result.peak_fraction) {
+    result.peak_gflops = *result.gflops / *result.peak_fraction;
+  } else if (result.calls_fraction && peak) {
+    result.peak_gflops = *peak;
+  } else {
     return environment_error(0, "it printed no result");
   }
-  RungResult result;
   result.identity.provider = report::provider_named(text("provider"));
   result.identity.core = text("core");
   result.identity.vector_class = vector_class_of(result.identity.provider, result.identity.core);
   result.identity.kernels = text("kernels");
   result.identity.version = text("version");
   result.identity.threading = text("threading");
-  const auto number = [&](const char* key) -> std::optional<double> {
-    if (!json.contains(key) || !json[key].is_number()) return std::nullopt;
-    return json[key].get<double>();
-  };
   result.identity.behind = text("behind");
   if (json.contains("right") && json["right"].is_boolean()) {
     result.results = {json["right"].get<bool>(), text("wrong"), text("bits")};
   }
   if (const auto threads = number("threads")) result.identity.threads = static_cast<int>(*threads);
-  result.calls_fraction = number("calls_fraction");
   result.calls_reason = text("calls_reason");
   result.dgemm_gflops = number("dgemm_gflops");
   result.dgemm_peak_fraction = number("dgemm_peak_fraction");
   result.size = json.value("size", 0);
-  result.gflops = json["gflops"];
-  result.peak_fraction = json["peak_fraction"];
   return result;
 }
 

@@ -35,9 +35,11 @@ struct RungTask {
 struct RungResult {
   Identity identity;  // without `ignored`; threads are those that a program gets
   report::Results results;
-  int size = 0;              // of the square matrices
-  double gflops = 0;         // over the CPU time
-  double peak_fraction = 0;  // median of the ratios of a product and the peak slices around it
+  int size = 0;  // of the square matrices
+  // Over the CPU time, and the median of the ratios of a product and the peak slices around it.
+  // Absent of a library that has no sgemm_, but what a program called.
+  std::optional<double> gflops, peak_fraction;
+  double peak_gflops = 0;  // beside it
   // The same ratio of all calls of the task together, each by its weight; else why there is none.
   std::optional<double> calls_fraction;
   std::string calls_reason;

@@ -40,7 +40,9 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     blas.ladder_note = "not measured: " + reason;
     return;
   }
-  const Result<BlasLibrary> library = BlasLibrary::load(path);
+  const blas::Replay replay = blas::plan_replay(blas.evidence.called);
+  const Result<BlasLibrary> library =
+      replay.calls.empty() ? BlasLibrary::load(path) : BlasLibrary::load_what_served(path);
   if (!library) {
     blas.ladder_note = "not measured: " + library.error().what;
     return;
@@ -49,7 +51,7 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
   blas::LadderOptions options{.cpus = request.pin.empty() ? CpuList{} : request.pin,
                               .stop = &interrupted(),
                               .own = blas::own_openblas(),
-                              .replay = blas::plan_replay(blas.evidence.called)};
+                              .replay = replay};
   blas.calls_note = options.replay.note;
   if (!options.replay.calls.empty()) {
     blas.calls_covered = options.replay.covered;
@@ -92,6 +94,7 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
                                             .installed = installed,
                                             .cpus = cpus.size(),
                                             .attached = request.attach.has_value(),
+                                            .no_ladder = !request.ladder,
                                             .wall_ns = 1e9 * record.wall_s,
                                             .cpu_ns = cpu_ns_of(record)});
   judged.evidence = std::move(result.evidence);

@@ -241,7 +241,8 @@ std::vector<Headline> run_headlines(const Run& run) {
   // What the findings do not say: they speak of the work.
   const bool own_words = blas.verdict == VerdictKind::kWrongResults ||
                          blas.verdict == VerdictKind::kOverheadBound ||
-                         blas.verdict == VerdictKind::kBorderline;
+                         blas.verdict == VerdictKind::kBorderline ||
+                         (blas.verdict == VerdictKind::kInconclusive && !blas.findings.empty());
   text += own_words ? ": " + sentence(blas.why) + " " : ". ";
   std::vector<std::string> findings = blas.findings;
   if (findings.empty()) findings.push_back(blas.why.empty() ? "no evidence was found" : blas.why);
