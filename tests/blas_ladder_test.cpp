@@ -15,6 +15,7 @@
 #include "src/base/spawn.h"
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"
+#include "src/blas/ladder/blocks.h"
 #include "src/blas/ladder/ladder.h"
 #include "src/blas/ladder/results.h"
 #include "src/blas/ladder/rung.h"

@@ -1,18 +1,15 @@
 #include "src/blas/ladder/ladder.h"
 
 #include <fmt/format.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <iterator>
 #include <set>
 #include <utility>
 
 #include "src/blas/evidence/installed.h"
 #include "src/blas/evidence/library_file.h"
+#include "src/blas/ladder/blocks.h"
+#include "src/blas/ladder/plan.h"
 #include "src/blas/ladder/rung.h"
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
@@ -22,143 +19,11 @@ namespace hwprof::blas {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using report::SurveyedBlas;
 using std::chrono::milliseconds;
 
 // One rung must not eat the time of the others, nor start when it cannot end.
 constexpr milliseconds kShortestRung{80};
-// Blocks of a rung that decides: three give an interval, five a narrow one.
-constexpr std::size_t kFewestBlocks = 3;
-constexpr std::size_t kMostBlocks = 5;
-// Two-sided 95 % of Student's t, by the number of blocks.
-constexpr double kStudent[] = {0, 0, 0, 4.303, 3.182, 2.776};
 constexpr std::size_t kMostContenders = 3;  // that are repeated for being fast
-static_assert(std::size(kStudent) == kMostBlocks + 1);
-// The clock drifts by 10 %; a peak below this share of the others' was not the core's own.
-constexpr double kUndisturbedPeak = 0.85;
-
-struct Attempt {
-  std::string setting;  // as report::LadderRung has it
-  std::string library;
-  Provider provider = Provider::kNone;
-  std::string core = {};  // expected; "": whatever the library chooses
-  bool as_found = false;
-  bool own = false;
-};
-
-std::vector<std::string> environment_with(bool blas_variables) {
-  std::vector<std::string> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text(*entry);
-    if (blas_variables || !shapes_blas(text.substr(0, text.find('=')))) {
-      environment.push_back(text);
-    }
-  }
-  return environment;
-}
-
-constexpr std::string_view kLoaderPath = "LD_LIBRARY_PATH";
-
-// The own OpenBLAS may need libraries that stand beside it alone.
-void add_to_loader_path(const std::string& folder, std::vector<std::string>& environment) {
-  const std::string begin = std::string(kLoaderPath) + "=";
-  for (std::string& entry : environment) {
-    if (entry.starts_with(begin)) {
-      entry += ":" + folder;
-      return;
-    }
-  }
-  environment.push_back(begin + folder);
-}
-
-std::vector<std::string> environment_for(const Attempt& attempt, const OwnOpenBlas& own) {
-  std::vector<std::string> environment = environment_with(attempt.as_found);
-  if (attempt.setting.find('=') != std::string::npos) environment.push_back(attempt.setting);
-  if (attempt.own) add_to_loader_path(own.folder, environment);
-  return environment;
-}
-
-bool same_name(const std::string& a, const std::string& b) {
-  return ::strcasecmp(a.c_str(), b.c_str()) == 0;
-}
-
-bool offers(const LibraryFile& file, const CoreType& core) {
-  return std::any_of(file.core_tables.begin(), file.core_tables.end(),
-                     [&](const auto& table) { return same_name(table.second, core.name); });
-}
-
-Attempt openblas_core(const std::string& library, const CoreType& core) {
-  return {fmt::format("{}={}", facts(Provider::kOpenBlas).core_variable, core.name), library,
-          Provider::kOpenBlas, core.name};
-}
-
-// A build for several CPUs exports one table a core type.
-std::vector<Attempt> openblas_cores(const BlasLibrary& library, const Machine& machine) {
-  std::vector<Attempt> attempts;
-  for (const CoreType& core : facts(Provider::kOpenBlas).cores) {
-    if (library.symbol(core.symbol) == nullptr || !can_run(core, machine.isa)) continue;
-    attempts.push_back(openblas_core(library.path(), core));
-  }
-  return attempts;
-}
-
-// BLIS takes a number, which differs between versions: only the library itself can say whose it
-// is. Architectures that it was not built with abort; their rung says so.
-std::vector<Attempt> blis_cores(const BlasLibrary& library, const Machine& machine) {
-  const std::vector<std::string> known = blis_architectures(library);
-  std::vector<Attempt> attempts;
-  for (const CoreType& core : facts(Provider::kBlis).cores) {
-    const auto at = std::find(known.begin(), known.end(), core.name);
-    if (at == known.end() || !can_run(core, machine.isa)) continue;
-    attempts.push_back({fmt::format("BLIS_ARCH_TYPE={}", at - known.begin()), library.path(),
-                        Provider::kBlis, core.name, false});
-  }
-  return attempts;
-}
-
-// The widest cores and the other libraries decide the verdict; a budget that ends early costs
-// only what can hardly win.
-struct Plan {
-  std::vector<Attempt> deciding, rest;
-};
-
-Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
-                const std::vector<report::InstalledBlas>& installed, const Machine& machine,
-                const LadderOptions& options) {
-  Plan plan;
-  plan.deciding.push_back({"as found", library.path(), identity.provider, "", true});
-  if (!blas_environment().empty()) {
-    plan.deciding.push_back({"auto", library.path(), identity.provider, "", false});
-  }
-  std::vector<Attempt> cores;
-  if (identity.provider == Provider::kOpenBlas) cores = openblas_cores(library, machine);
-  if (identity.provider == Provider::kBlis) cores = blis_cores(library, machine);
-  const int widest = rank(widest_vector_class(machine.isa));
-  for (Attempt& core : cores) {
-    // The core of the environment is compared with itself in a clean one.
-    const bool decides = same_name(core.core, identity.core) ||
-                         rank(vector_class_of(core.provider, core.core)) >= widest;
-    (decides ? plan.deciding : plan.rest).push_back(std::move(core));
-  }
-  for (const report::InstalledBlas& other : installed) {
-    if (other.path == library.path() || other.path == identity.kernels) continue;
-    plan.deciding.push_back({"auto", other.path, other.provider, "", false});
-  }
-  if (!options.own.path.empty() && options.own.path != identity.kernels) {
-    plan.deciding.push_back({.setting = "auto",
-                             .library = options.own.path,
-                             .provider = Provider::kOpenBlas,
-                             .own = true});
-  }
-  return plan;
-}
-
-std::string label(const Attempt& attempt) {
-  const std::string core = attempt.core.empty()
-                               ? fmt::format("{} ({})", attempt.library, attempt.setting)
-                               : attempt.core;
-  return attempt.own ? "hwprof's own " + core : core;
-}
 
 // Of the file with the kernels: a copy of it is no other library.
 std::string build_of(const std::string& kernels) {
@@ -404,51 +269,7 @@ class Climb {
   std::set<std::pair<std::string, std::string>> seen_;
 };
 
-struct Middle {
-  double median = 0;
-  std::optional<double> low, high;  // where there are enough
-};
-
-Middle middle_of(std::vector<double> fractions) {
-  std::sort(fractions.begin(), fractions.end());
-  const std::size_t count = fractions.size();
-  Middle middle{(fractions[(count - 1) / 2] + fractions[count / 2]) / 2, {}, {}};
-  if (count < kFewestBlocks) return middle;
-  double mean = 0, squares = 0;
-  for (const double value : fractions) mean += std::log(value) / static_cast<double>(count);
-  for (const double value : fractions) squares += std::pow(std::log(value) - mean, 2);
-  const double half =
-      kStudent[std::min(count, kMostBlocks)] *
-      std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count));
-  middle.low = std::min(middle.median, std::exp(mean - half));
-  middle.high = std::max(middle.median, std::exp(mean + half));
-  return middle;
-}
-
 }  // namespace
-
-void summarise(std::vector<Block> blocks, double highest_peak, report::LadderRung& rung) {
-  const auto alone = [&](const Block& block) {
-    return block.peak_gflops >= kUndisturbedPeak * highest_peak;
-  };
-  if (std::any_of(blocks.begin(), blocks.end(), alone)) std::erase_if(blocks, std::not_fn(alone));
-  std::vector<double> products, calls;
-  for (const Block& block : blocks) {
-    if (block.fraction) products.push_back(*block.fraction);
-    if (block.calls_fraction) calls.push_back(*block.calls_fraction);
-  }
-  if (!products.empty()) {
-    const Middle product = middle_of(std::move(products));
-    rung.peak_fraction = product.median;
-    rung.peak_fraction_low = product.low;
-    rung.peak_fraction_high = product.high;
-  }
-  if (calls.size() < blocks.size()) return;
-  const Middle call = middle_of(std::move(calls));
-  rung.calls_fraction = call.median;
-  rung.calls_fraction_low = call.low;
-  rung.calls_fraction_high = call.high;
-}
 
 void Ladder::move_to(report::JudgedBlas& blas) && {
   const auto fastest = std::find_if(rungs.begin(), rungs.end(), [](const report::LadderRung& rung) {
@@ -477,43 +298,6 @@ Ladder climb(const BlasLibrary& library, const Identity& identity,
   climb.attempt_all(plan.rest);
   climb.repeat_deciding(kMostBlocks);
   return std::move(climb).result();
-}
-
-std::vector<SurveyedBlas> survey(const std::vector<report::InstalledBlas>& libraries,
-                                 const SurveyOptions& options) {
-  const auto deadline = Clock::now() + options.budget;
-  const std::string peak_isa = fastest_fma_kernel().isa;
-  std::vector<SurveyedBlas> all;
-  for (const report::InstalledBlas& library : libraries) {
-    SurveyedBlas& one = all.emplace_back();
-    static_cast<report::InstalledBlas&>(one) = library;
-    const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
-    const milliseconds allowed = std::min(left, options.longest_child);
-    if (allowed <= milliseconds::zero()) {
-      one.reason = fmt::format("not measured within {} ms", options.budget.count());
-      continue;
-    }
-    const auto result = measure_in_child(options.program,
-                                         {.library = library.path,
-                                          .cpus = {},
-                                          .expected_core = "",
-                                          .peak_isa = peak_isa,
-                                          .with_dgemm = true},
-                                         environment_with(true), allowed);
-    if (!result) {
-      one.reason = result.error().what;
-      continue;
-    }
-    static_cast<report::Blas&>(one) = result->identity;
-    one.path = library.path;
-    one.provider = library.provider;
-    one.size = result->size;
-    one.sgemm_gflops = result->gflops;
-    one.sgemm_peak_fraction = result->peak_fraction;
-    one.dgemm_gflops = result->dgemm_gflops;
-    one.dgemm_peak_fraction = result->dgemm_peak_fraction;
-  }
-  return all;
 }
 
 }  // namespace hwprof::blas

@@ -45,16 +45,6 @@ struct Ladder {
   void move_to(report::JudgedBlas& blas) &&;
 };
 
-// What one child measured.
-struct Block {
-  std::optional<double> fraction;  // absent where there is no sgemm_
-  double peak_gflops = 0;
-  std::optional<double> calls_fraction = {};
-};
-// The rung's fractions over its blocks; their interval where there are enough. A block whose peak
-// is far below `highest_peak` was not alone on its core, and counts only where no other does.
-void summarise(std::vector<Block> blocks, double highest_peak, report::LadderRung& rung);
-
 // `installed`: the other libraries to try, usually installed_blas(); `library` itself is skipped.
 Ladder climb(const BlasLibrary& library, const Identity& identity,
              const std::vector<report::InstalledBlas>& installed, const Machine& machine,
