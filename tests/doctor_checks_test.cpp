@@ -51,9 +51,9 @@ DoctorFacts healthy() {
   facts.descriptors = 1024;
   facts.most_descriptors = 1 << 20;
   facts.blas = blas::Identity{};
-  facts.blas->provider = report::Provider::kOpenBlas;
-  facts.blas->threading = "pthreads";
-  facts.blas_path = "/usr/lib/libblas.so.3";
+  facts.judged.provider = report::Provider::kOpenBlas;
+  facts.judged.verdict = report::VerdictKind::kOptimal;
+  facts.judged.path = "/usr/lib/libblas.so.3";
   return facts;
 }
 
@@ -81,7 +81,9 @@ TEST(DoctorChecks, EveryFindingSaysSomethingAndWhatIsToMendHasACommand) {
   sick.machine.virtualized = true;
   sick.descriptors = 16;
   sick.environment = {{"OPENBLAS_CORETYPE", "Prescott"}};
-  sick.blas->provider = report::Provider::kReference;
+  sick.judged.verdict = report::VerdictKind::kUnoptimised;
+  sick.judged.why = "sgemm runs on scalar code";
+  sick.judged.fix = "unset LD_LIBRARY_PATH";
   for (const DoctorFacts& facts : {healthy(), sick, DoctorFacts{}})
     for (const Finding& finding : examine(facts)) {
       EXPECT_FALSE(finding.finding.empty()) << finding.name;
@@ -218,20 +220,27 @@ TEST(DoctorChecks, AVariableThatForcesACoreTypeIsToBeUnset) {
   EXPECT_EQ(find(facts, "environment").state, State::kNote) << "the library does not read it";
 }
 
-TEST(DoctorChecks, AReferenceBlasIsMendedByWhatIsInstalled) {
+TEST(DoctorChecks, OfTheBlasItSaysWhatTheOneJudgeSays) {
   DoctorFacts facts = healthy();
-  facts.blas->provider = report::Provider::kReference;
-  EXPECT_THAT(find(facts, "blas").remedy, HasSubstr("apt install"));
-  facts.installed.emplace_back();
-  facts.installed.back().provider = report::Provider::kOpenBlas;
-  facts.installed.back().select = "update-alternatives --set a b";
-  EXPECT_EQ(find(facts, "blas").remedy, "sudo update-alternatives --set a b");
+  EXPECT_EQ(find(facts, "blas").state, State::kGood);
+  facts.judged.provider = report::Provider::kReference;
+  facts.judged.verdict = report::VerdictKind::kUnoptimised;
+  facts.judged.why = "programs get the reference BLAS from LD_LIBRARY_PATH: 40 times slower";
+  facts.judged.fix = "unset LD_LIBRARY_PATH";
+  const Finding slow = find(facts, "blas");
+  EXPECT_EQ(slow.state, State::kMend);
+  EXPECT_EQ(slow.finding, "programs get reference (/usr/lib/libblas.so.3)");
+  EXPECT_EQ(slow.consequence, facts.judged.why);
+  EXPECT_EQ(slow.remedy, facts.judged.fix);
+
+  facts.judged.fix.clear();
+  EXPECT_EQ(find(facts, "blas").state, State::kNote) << "nothing measured here is faster";
+  facts.judged.verdict = report::VerdictKind::kBorderline;
+  EXPECT_EQ(find(facts, "blas").state, State::kNote);
   facts.blas.reset();
   facts.blas_error = "no BLAS";
   EXPECT_EQ(find(facts, "blas").state, State::kMend);
-  facts = healthy();
-  facts.blas->threading = "single-threaded";
-  EXPECT_EQ(find(facts, "blas").state, State::kNote);
+  EXPECT_THAT(find(facts, "blas").remedy, HasSubstr("apt install"));
 }
 
 TEST(DoctorChecks, FewDescriptorsAreRaisedByTheUserWhereTheHardLimitAllows) {
@@ -277,14 +286,6 @@ TEST(DoctorChecks, WhatTheHypervisorShows) {
   EXPECT_EQ(hidden.state, State::kNote);
   EXPECT_THAT(hidden.finding, HasSubstr("the hypervisor hides AVX-512"));
   EXPECT_THAT(hidden.remedy, HasSubstr("-cpu host"));
-
-  facts.machine.id = {Vendor::kIntel, 6, 186, 0};
-  facts.blas->version = "0.3.21";
-  facts.blas->core = "Prescott";
-  facts.blas->vector_class = report::VectorClass::kSse;
-  const Finding old = find(facts, "blas");
-  EXPECT_EQ(old.state, State::kMend);
-  EXPECT_THAT(old.consequence, HasSubstr("it does not know model 186"));
 }
 
 }  // namespace

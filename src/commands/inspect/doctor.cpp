@@ -39,7 +39,10 @@ Result<std::vector<report::Finding>> chosen(std::vector<report::Finding> finding
 
 Result<int> run_doctor(const DoctorOptions& options) {
   if (!options.pin.empty()) TRY(pin_to(options.pin));
-  TRY(const DoctorFacts facts, gather_facts());
+  const bool all = options.only.empty();
+  TRY(const DoctorFacts facts,
+      gather_facts(all || std::find(options.only.begin(), options.only.end(), "blas") !=
+                              options.only.end()));
   TRY(const auto findings, chosen(examine(facts), options.only));
   const report::Doctor doctor{HWPROF_VERSION, facts.machine, facts.cpus, findings};
   TRY(report::write_report(doctor, {report::doctor_document, report::doctor_json}, options.output));

@@ -368,42 +368,26 @@ Finding check_environment(const DoctorFacts& facts) {
   return note(join(all), consequence, unset);
 }
 
-bool optimised(report::Provider provider) {
-  return provider != report::Provider::kReference && provider != report::Provider::kUnknown;
-}
-
 Finding check_blas(const DoctorFacts& facts) {
-  const std::string install = blas::install_advice();
-  const auto better = std::find_if(facts.installed.begin(), facts.installed.end(),
-                                   [](const report::InstalledBlas& library) {
-                                     return optimised(library.provider) && !library.select.empty();
-                                   });
-  const std::string remedy = better == facts.installed.end() ? install : "sudo " + better->select;
+  const report::ProfileBlas& judged = facts.judged;
   if (!facts.blas) {
     return mend("programs get none: " + facts.blas_error,
-                "Products run as plain loops, or not at all.", remedy);
+                "Products run as plain loops, or not at all.", blas::install_advice());
   }
-  const blas::Identity& blas = *facts.blas;
-  std::string found = fmt::format("programs get {}", to_text(blas.provider));
-  if (!blas.version.empty()) found += " " + blas.version;
-  if (!blas.core.empty()) found += fmt::format(", core type {}", blas.core);
-  found += fmt::format(" ({})", facts.blas_path);
-  if (blas.provider == report::Provider::kReference) {
-    return mend(found, "The reference BLAS is plain loops, often 10 to 50 times slower.", remedy);
+  std::string found = fmt::format("programs get {}", to_text(judged.provider));
+  if (!judged.version.empty()) found += " " + judged.version;
+  if (!judged.core.empty()) found += fmt::format(", core type {}", judged.core);
+  found += fmt::format(" ({})", judged.path);
+  switch (judged.verdict) {
+    case report::VerdictKind::kOptimal:
+      return good(found);
+    case report::VerdictKind::kBorderline:
+    case report::VerdictKind::kInconclusive:
+      return note(found, judged.why, judged.fix);
+    default:
+      // Where nothing here is faster there is nothing to be run.
+      return judged.fix.empty() ? note(found, judged.why) : mend(found, judged.why, judged.fix);
   }
-  if (blas.provider == report::Provider::kUnknown) {
-    return note(found, "Nothing gives away who made it.", "hwprof --variant blas-gemm");
-  }
-  const std::string why = blas::why_core(blas.provider, blas.version, blas.vector_class,
-                                         blas::visible_cpu(facts.machine));
-  if (!why.empty()) {
-    return mend(found, fmt::format("Its kernels are narrower than this CPU's vectors: {}.", why),
-                "hwprof blas   (measures which core type is the fastest)");
-  }
-  if (blas.threading == "single-threaded" && facts.cpus.size() > 1) {
-    return note(found, "It computes with one thread, whatever is asked for.", install);
-  }
-  return good(found);
 }
 
 struct Check {

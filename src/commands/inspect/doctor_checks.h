@@ -14,6 +14,7 @@
 #include "counters/perf/reading.h"
 #include "src/base/result.h"
 #include "src/blas/providers/choice.h"
+#include "src/model/record.h"
 #include "src/report/documents/inspect.h"
 
 namespace hwprof {
@@ -59,15 +60,16 @@ struct DoctorFacts {
 
   std::map<std::string, std::string> environment;  // variables that shape a BLAS
   std::optional<blas::Identity> blas;              // what programs get; absent: blas_error
-  std::string blas_path, blas_error;
-  std::vector<report::InstalledBlas> installed;
+  std::string blas_error;
+  report::ProfileBlas judged;  // the same, measured against what else could be had
 };
 
 inline constexpr const char* kTriedEvents[] = {"task-clock", "context-switches", "cycles",
                                                "instructions", "branches"};
 
-// Takes about a third of a second, most of it asleep. Leaves the affinity as it was.
-Result<DoctorFacts> gather_facts();
+// Takes about a third of a second, most of it asleep, and one more where the BLAS is to be
+// measured. Leaves the affinity as it was.
+Result<DoctorFacts> gather_facts(bool measure_blas);
 
 // All thresholds in one place.
 struct DoctorThresholds {

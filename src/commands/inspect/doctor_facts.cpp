@@ -11,11 +11,10 @@
 #include "counters/events/event_table.h"
 #include "counters/events/pfm.h"
 #include "counters/perf/counting.h"
-#include "kernels/blas_library.h"
 #include "src/base/text.h"
-#include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/installed.h"
 #include "src/commands/inspect/doctor_checks.h"
+#include "src/commands/loaded_blas.h"
 
 namespace hwprof {
 namespace {
@@ -102,16 +101,17 @@ void read_siblings(DoctorFacts& facts) {
   }
 }
 
-void read_blas(DoctorFacts& facts) {
+// The verdict is that of `hwprof blas --quick`.
+Result<void> read_blas(bool measure, DoctorFacts& facts) {
+  constexpr double kLadderSeconds = 0.85;
   facts.environment = blas::blas_environment();
-  facts.installed = blas::installed_blas();
-  const Result<BlasLibrary> library = BlasLibrary::load("");
-  if (!library) {
-    facts.blas_error = library.error().what;
-    return;
-  }
-  facts.blas = blas::identify(*library);
-  facts.blas_path = library->path();
+  TRY(const LoadedBlas loaded, load_blas("", static_cast<int>(facts.cpus.size())));
+  facts.blas = loaded.identity;
+  facts.blas_error = loaded.reason;
+  facts.judged = judge_blas(
+      loaded, facts.machine,
+      {.requested = "", .ladder = measure, .ladder_seconds = kLadderSeconds, .cpus = facts.cpus});
+  return {};
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ std::map<unsigned, CpuUse> cpu_use(const std::map<unsigned, CpuTicks>& before,
   return use;
 }
 
-Result<DoctorFacts> gather_facts() {
+Result<DoctorFacts> gather_facts(bool measure_blas) {
   DoctorFacts facts;
   facts.cpus = allowed_cpus();
   const auto before = ticks_now();
@@ -186,7 +186,7 @@ Result<DoctorFacts> gather_facts() {
     facts.descriptors = limit.rlim_cur;
     facts.most_descriptors = limit.rlim_max;
   }
-  read_blas(facts);
+  if (auto done = read_blas(measure_blas, facts); !done) return error_of(done);
   return facts;
 }
 
