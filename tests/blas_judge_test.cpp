@@ -31,7 +31,7 @@ constexpr const char* kInstall = "sudo apt install libopenblas0-pthread";
 
 TEST(Judge, WithoutABlasTheInstallationIsNamed) {
   const Verdict verdict = judge({}, {});
-  EXPECT_EQ(verdict.verdict, kInconclusive);
+  EXPECT_EQ(verdict.verdict, kMissing);
   EXPECT_EQ(verdict.fix, kInstall);
 }
 

@@ -68,9 +68,71 @@ TEST(Text, FirstLineWithoutAFactorSaysWhy) {
   profile.blas.verdict = VerdictKind::kInconclusive;
   profile.blas.factor.reset();
   profile.blas.fix.clear();
-  profile.blas.why = "no ladder was climbed (--no-ladder)";
-  EXPECT_THAT(plain(profile),
-              StartsWith("BLAS INCONCLUSIVE: no ladder was climbed (--no-ladder).\n"));
+  profile.blas.why = "it was not compared (--no-ladder)";
+  EXPECT_THAT(flowing(plain(profile)),
+              StartsWith("Fastest forward pass: blas-shifted, 10.8 ms. The BLAS is not judged: it "
+                         "was not compared (--no-ladder). "));
+  profile.passes.clear();
+  EXPECT_THAT(plain(profile), StartsWith("BLAS INCONCLUSIVE: it was not compared (--no-ladder)."));
+}
+
+TEST(Text, FirstLineWithoutABlasSaysWhatOneWouldDo) {
+  Profile profile = sample_profile();
+  profile.blas = {};
+  profile.blas.verdict = VerdictKind::kMissing;
+  profile.blas.why = "programs here get no BLAS at all";
+  profile.blas.fix = "sudo apt install libopenblas0-pthread";
+  profile.passes.assign(2, {});
+  profile.passes[0].name = "simd";
+  profile.passes[0].time_ns = 12e6;
+  profile.passes[1].name = "best-gemm";
+  profile.passes[1].time_ns = 4e6;
+  EXPECT_THAT(flowing(plain(profile)),
+              StartsWith("NO BLAS: programs here get no BLAS at all. With hwprof's own OpenBLAS, "
+                         "measured beside, best-gemm is 3.0 times faster than simd, the fastest "
+                         "written by hand. Fix: sudo apt install libopenblas0-pthread "));
+  profile.passes.pop_back();
+  EXPECT_THAT(flowing(plain(profile)),
+              StartsWith("NO BLAS: programs here get no BLAS at all. Fix:"));
+}
+
+// Two layers on one and on two threads; `low` is that of the speed-ups.
+Scaling two_counts(double on_two_ns, double low) {
+  Scaling scaling;
+  scaling.counts.resize(2);
+  scaling.counts[1].threads = 2;
+  for (const char* op : {"conv1d", "fc"}) {
+    ScalingRow& row = scaling.rows.emplace_back();
+    row.op = op;
+    row.variant = "simd";
+    row.points.resize(2);
+    row.points[0].time_ns = 5e6;
+    row.points[1].time_ns = on_two_ns / 2;
+    row.points[1].speedup_low = low;
+  }
+  return scaling;
+}
+
+TEST(Text, FirstLineHasTheFastestNumberOfThreads) {
+  Profile profile = sample_profile();
+  profile.blas.verdict = VerdictKind::kOptimal;
+  profile.passes.assign(1, {});
+  profile.passes[0].name = "simd";
+  profile.passes[0].variants = {{"conv1d", "simd"}, {"fc", "simd"}};
+  profile.passes[0].time_ns = 10e6;
+  const auto first = [&](double on_two_ns, double low) {
+    profile.scaling = two_counts(on_two_ns, low);
+    return flowing(plain(profile));
+  };
+  EXPECT_THAT(
+      first(5e6, 1.9),
+      StartsWith("Fastest forward pass: simd, 5.00 ms on 2 threads, 2.0 times as fast as on "
+                 "1. BLAS optimal"));
+  EXPECT_THAT(
+      first(9e6, 0.9),
+      StartsWith("Fastest forward pass: simd, 9.00 ms on 2 threads; not told apart from 1. "));
+  EXPECT_THAT(first(11e6, 0.8),
+              StartsWith("Fastest forward pass: simd, 10.0 ms on 1 thread; more are no faster. "));
 }
 
 TEST(Text, FirstLineIsTheFastestPassWhenTheBlasIsOptimal) {

@@ -69,6 +69,7 @@ enum class VerdictKind : std::uint8_t {
   kWrongResults,
   kNotCalled,
   kOtherLibrary,
+  kMissing,
   kInconclusive,
 };
 std::string_view to_text(VerdictKind verdict);
@@ -324,6 +325,7 @@ struct EnumNames<report::VerdictKind> {
       {kWrongResults, "wrong-results", "a product was computed wrongly"},
       {kNotCalled, "not-called", "no BLAS was"},
       {kOtherLibrary, "other-library", "the work was done by what is no BLAS"},
+      {kMissing, "missing", "programs here get none"},
       {kInconclusive, "inconclusive", "the evidence is too little"},
   };
 };

@@ -1,6 +1,7 @@
 #include "src/model/record.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace hwprof::model {
 namespace {
@@ -25,6 +26,50 @@ std::vector<ForwardPass> fastest_passes(std::vector<ForwardPass> passes) {
   };
   passes.erase(std::remove_if(passes.begin() + 1, passes.end(), slower), passes.end());
   return passes;
+}
+
+namespace {
+
+// Sums over the rows of a pass on one number of threads.
+struct ThreadedSums {
+  double time_ns = 0, base_ns = 0;
+  double longest_ns = 0;  // by the interval; infinite where a row has none
+};
+std::optional<ThreadedSums> sums_of(const Scaling& scaling, const PassVariants& pass,
+                                    std::size_t count, std::size_t base) {
+  ThreadedSums sums;
+  for (const ScalingRow& row : scaling.rows) {
+    if (!pass.has(row.op, row.variant)) continue;
+    if (count >= row.points.size() || base >= row.points.size()) return std::nullopt;
+    const ScalingPoint& point = row.points[count];
+    if (!point.time_ns || !row.points[base].time_ns) return std::nullopt;
+    sums.time_ns += *point.time_ns;
+    sums.base_ns += *row.points[base].time_ns;
+    sums.longest_ns += point.speedup_low.value_or(0) > 0
+                           ? *row.points[base].time_ns / *point.speedup_low
+                           : std::numeric_limits<double>::infinity();
+  }
+  return sums.time_ns > 0 ? std::optional(sums) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ThreadedPass> fastest_threaded_pass(const Scaling& scaling,
+                                                  const std::vector<ForwardPass>& passes) {
+  const auto base = static_cast<std::size_t>(
+      std::find_if(scaling.counts.begin(), scaling.counts.end(),
+                   [&](const auto& count) { return count.threads == scaling.base_threads; }) -
+      scaling.counts.begin());
+  std::optional<ThreadedPass> fastest;
+  for (const ForwardPass& pass : passes) {
+    for (std::size_t i = 0; i < scaling.counts.size(); ++i) {
+      const auto sums = sums_of(scaling, pass, i, base);
+      if (!sums || (fastest && fastest->time_ns <= sums->time_ns)) continue;
+      fastest = {pass.name, scaling.counts[i].threads, sums->time_ns, sums->base_ns / sums->time_ns,
+                 i != base && sums->longest_ns < sums->base_ns};
+    }
+  }
+  return fastest;
 }
 
 template <>

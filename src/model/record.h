@@ -2,6 +2,7 @@
 // turn it into bytes; nothing here computes or measures. An absent number has its reason beside it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -85,6 +86,10 @@ struct Complexity {
 struct PassVariants {
   std::string name;
   std::vector<std::pair<std::string, std::string>> variants;  // op -> variant
+
+  [[nodiscard]] bool has(const std::string& op, const std::string& variant) const {
+    return std::find(variants.begin(), variants.end(), std::pair(op, variant)) != variants.end();
+  }
 };
 
 // One all of whose layers were measured.
@@ -97,6 +102,18 @@ struct ForwardPass : PassVariants {
 // The one with the shortest time, and all whose intervals reach into its own: those cannot be told
 // apart from it, nor can one that has no interval. Fastest first; empty: there are no passes.
 std::vector<ForwardPass> fastest_passes(std::vector<ForwardPass> passes);
+
+// One pass on one number of threads.
+struct ThreadedPass {
+  std::string name;
+  int threads = 1;
+  double time_ns = 0;   // sum of the medians
+  double speedup = 1;   // of the sums, against the fewest threads
+  bool faster = false;  // than on the fewest by the whole interval
+};
+// The shortest of all; absent where no pass has a time for each of its rows.
+std::optional<ThreadedPass> fastest_threaded_pass(const Scaling& scaling,
+                                                  const std::vector<ForwardPass>& passes);
 
 enum class Padding { kOwn, kBatch };
 
@@ -181,7 +198,8 @@ const Record& record<Profile>();
 namespace hwprof::report {
 using model::CpuUser, model::Pin, model::Bandwidth, model::Peak, model::ComplexityRow,
     model::FarVariant, model::Complexity, model::PassVariants, model::ForwardPass,
-    model::fastest_passes, model::Workload, model::Warning, model::Profile;
+    model::fastest_passes, model::ThreadedPass, model::fastest_threaded_pass, model::Workload,
+    model::Warning, model::Profile;
 }  // namespace hwprof::report
 
 namespace hwprof {

@@ -9,7 +9,8 @@ import harness
 from harness import CliTest, environment, hwprof
 
 LINE = re.compile(r"verdict=(\S+) provider=(\S+) core=(\S+) gflops=(\S+) peak_fraction=(\S+)$")
-EXIT_CODES = {"optimal": 0, "borderline": 1, "suboptimal": 1, "unoptimised": 1, "inconclusive": 3}
+EXIT_CODES = {"optimal": 0, "borderline": 1, "suboptimal": 1, "unoptimised": 1, "missing": 1,
+              "inconclusive": 3}
 
 
 class Blas(CliTest):

@@ -49,7 +49,7 @@ Verdict judge_by_width(const Evidence& evidence, const Thresholds& thresholds) {
     return fast;
   }
   if (!evidence.at_work && !narrow) {
-    return inconclusive("no core type was measured, and names alone do not tell how fast it is",
+    return inconclusive("it was compared with no other, and names alone do not tell how fast it is",
                         evidence.surer);
   }
   if (rank(vectors) < 0) {
@@ -325,7 +325,11 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
 Verdict judge_library(const Evidence& evidence, const std::vector<LadderRung>& ladder,
                       const Thresholds& thresholds) {
   if (!is_known(evidence.library.provider)) {
-    return inconclusive("no BLAS could be loaded", install_advice());
+    Verdict verdict;
+    verdict.verdict = kMissing;
+    verdict.why = "programs here get no BLAS at all";
+    verdict.fix = install_advice();
+    return verdict;
   }
   const Steps steps = find_steps(evidence, ladder);
   if (steps.found == nullptr) return judge_unmeasured(evidence, ladder, thresholds);

@@ -160,6 +160,7 @@ std::string upper(std::string_view of) {
 
 std::string verdict_heading(VerdictKind verdict) {
   if (verdict == VerdictKind::kWrongResults) return "WRONG RESULTS";
+  if (verdict == VerdictKind::kMissing) return "NO BLAS";
   const std::string word(to_text(verdict));
   return "BLAS " + (verdict == VerdictKind::kOptimal ? word : upper(word));
 }

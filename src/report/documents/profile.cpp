@@ -37,11 +37,37 @@ bool regions_asked_for(const std::optional<Regions>& regions) {
                      regions->hidden > 0 || regions->trace);
 }
 
+// ", 43 % of the FMA peak": of all layers together. "" where a layer that computes has none.
+std::string pass_peak_text(const Profile& profile, const ForwardPass& pass) {
+  double time = 0, peak_time = 0;
+  for (const Row& row : profile.rows) {
+    if (!pass.has(row.op, row.variant)) continue;
+    if (!row.time_ns || (row.gflops && !row.peak_fraction)) return "";
+    time += row.time_ns->median;
+    peak_time += row.time_ns->median * row.peak_fraction.value_or(0);
+  }
+  return peak_time > 0 ? fmt::format(", {} of the FMA peak", percent(peak_time / time)) : "";
+}
+
+std::string threads_text(const ThreadedPass& pass, int fewest) {
+  const std::string on =
+      fmt::format("Fastest forward pass: {}, {} on {}", pass.name, duration(pass.time_ns),
+                  counted(static_cast<std::uint64_t>(pass.threads), "thread"));
+  if (pass.threads == fewest) return on + "; more are no faster";
+  return on + (pass.faster ? fmt::format(", {} times as fast as on {}",
+                                         significant(pass.speedup, 2), fewest)
+                           : fmt::format("; not told apart from {}", fewest));
+}
+
 // A winner only where one is separated from the rest.
-std::string fastest_text(const std::vector<ForwardPass>& fastest) {
+std::string fastest_text(const Profile& profile, const std::vector<ForwardPass>& fastest) {
+  if (profile.scaling) {
+    const auto pass = fastest_threaded_pass(*profile.scaling, profile.passes);
+    if (pass) return threads_text(*pass, profile.scaling->base_threads);
+  }
   if (fastest.size() == 1) {
-    return fmt::format("Fastest forward pass: {}, {}", fastest.front().name,
-                       duration(fastest.front().time_ns));
+    return fmt::format("Fastest forward pass: {}, {}{}", fastest.front().name,
+                       duration(fastest.front().time_ns), pass_peak_text(profile, fastest.front()));
   }
   std::vector<std::string> names, times;
   for (const ForwardPass& pass : fastest) {
@@ -53,10 +79,54 @@ std::string fastest_text(const std::vector<ForwardPass>& fastest) {
                      fmt::join(times, ", "));
 }
 
+// How fast it was; "" where nothing came of it.
+std::string result_text(const Profile& profile) {
+  if (profile.training) return training_headline(*profile.training);
+  if (profile.layers) return layers_headline(profile);
+  const std::vector<ForwardPass> fastest = fastest_passes(profile.passes);
+  return fastest.empty() ? "" : fastest_text(profile, fastest) + ".";
+}
+
+// The products that programs here could have, beside those that they have.
+std::string without_blas(const std::vector<ForwardPass>& passes) {
+  const auto fastest = [&](bool own) -> const ForwardPass* {
+    const ForwardPass* found = nullptr;
+    for (const ForwardPass& pass : passes) {
+      if (pass.name.starts_with("best-") != own) continue;
+      if (found == nullptr || pass.time_ns < found->time_ns) found = &pass;
+    }
+    return found;
+  };
+  const ForwardPass *own = fastest(true), *by_hand = fastest(false);
+  if (own == nullptr || by_hand == nullptr) return "";
+  const double factor = by_hand->time_ns / own->time_ns;
+  if (factor <= 1)
+    return fmt::format(
+        " With hwprof's own OpenBLAS, measured beside, {} is no faster than {}, "
+        "written by hand.",
+        own->name, by_hand->name);
+  return fmt::format(
+      " With hwprof's own OpenBLAS, measured beside, {} is {} times faster than {}, "
+      "the fastest written by hand.",
+      own->name, significant(factor, 2), by_hand->name);
+}
+
 }  // namespace
 
 Headline headline(const Profile& profile) {
   const ProfileBlas& blas = profile.blas;
+  if (blas.verdict == VerdictKind::kMissing) {
+    return {fmt::format("{}: {}{} Fix: {}", verdict_heading(blas.verdict), sentence(blas.why),
+                        without_blas(profile.passes), blas.fix),
+            false};
+  }
+  // Nothing is known against the BLAS: the result comes first.
+  const std::string result = result_text(profile);
+  if (blas.verdict == VerdictKind::kInconclusive && !result.empty()) {
+    return {fmt::format("{} The BLAS is not judged: {}", result,
+                        sentence(blas.why.empty() ? "no evidence was found" : blas.why)),
+            true};
+  }
   if (blas.verdict != VerdictKind::kOptimal) {
     std::string text = verdict_heading(blas.verdict) + ":";
     if (loses_surely(blas)) {
@@ -69,13 +139,10 @@ Headline headline(const Profile& profile) {
   const std::string library(is_known(blas.provider) ? to_text(blas.provider) : "the library");
   const std::string optimal =
       fmt::format("BLAS optimal ({}{}{}).", library, blas.core.empty() ? "" : ", ", blas.core);
-  if (profile.training) return {training_headline(*profile.training) + " " + optimal, true};
-  const std::vector<ForwardPass> fastest = fastest_passes(profile.passes);
-  if (profile.layers) return {layers_headline(profile) + " " + optimal, true};
-  if (fastest.empty()) {
+  if (result.empty()) {
     return {fmt::format("BLAS optimal: {}", sentence(blas.why.empty() ? library : blas.why)), true};
   }
-  return {fmt::format("{}. {}", fastest_text(fastest), optimal), true};
+  return {result + " " + optimal, true};
 }
 
 std::vector<Field> workload_fields(const Profile& profile) {
