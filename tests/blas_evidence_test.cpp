@@ -586,6 +586,24 @@ TEST(Executed, SamplesOfThreadsSideBySideAreTold) {
   EXPECT_EQ(beside(kPeriod / 2, 1), 0U) << "in another file";
 }
 
+TEST(Executed, NamesTheCodeInWhichThreadsWait) {
+  const auto executed = blas::executed(
+      profile_of({{"/lib/libc.so.6", "__sched_yield", 1, 9, kCopy, {1}},
+                  {"[kernel]", "__sched_yield", 1, 8, kCopy, {1}},
+                  {"/lib/libgomp.so.1.0.0", "", 1, 7, kCopy, {1}},
+                  {"[kernel]", "libgomp.so.1.0.0", 1, 6, kCopy, {1}},
+                  {"/lib/libomp.so.5", "__kmp_wait_template", 1, 5, kCopy, {1}},
+                  {"/lib/libc.so.6", "__futex_abstimed_wait_common", 1, 4, kCopy, {1}},
+                  {"/lib/libc.so.6", "memcpy", 1, 3, kCopy, {1}},
+                  {"[kernel]", "read", 1, 2, kCopy, {1}},
+                  {"/lib/libx.so", "", 1, 1, kCopy, {1}}}));
+  std::vector<std::string> waiting;
+  for (const report::SampleShare& share : executed.waiting) waiting.push_back(share.name);
+  EXPECT_THAT(waiting,
+              ::testing::ElementsAre("__sched_yield", "__sched_yield", "", "libgomp.so.1.0.0",
+                                     "__kmp_wait_template", "__futex_abstimed_wait_common"));
+}
+
 TEST(Executed, AddsUpToAllSamples) {
   const auto executed = blas::executed(profile_of({{"/a", "f", 1, 5, kWide, {1}},
                                                    {"/a", "f", 2, 2, kCopy, {1}},

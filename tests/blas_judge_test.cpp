@@ -556,6 +556,18 @@ const JudgeCase kJudgeCases[] = {
      {"", "crashed: signal 4"}},
 };
 
+// A variable of another library makes no second rung of the same kernels.
+TEST(Judge, AVariableThatTheLibraryDoesNotReadIsNoCause) {
+  Evidence evidence = library(Provider::kReference, "");
+  evidence.environment = {{"NVPL_BLAS_DEBUG_CPU_TYPE", "1"}};
+  const Verdict verdict =
+      judge(evidence, {rung("auto", "", 0.06, Provider::kReference, kReference),
+                       rung("as found", "", 0.04, Provider::kReference, kReference)});
+  EXPECT_EQ(verdict.verdict, kUnoptimised);
+  EXPECT_THAT(verdict.why, HasSubstr("nothing measured here is faster"));
+  EXPECT_EQ(verdict.fix, kInstall);
+}
+
 class JudgeTable : public testing::TestWithParam<JudgeCase> {};
 
 TEST_P(JudgeTable, SaysVerdictFactorCauseAndFix) {
@@ -989,8 +1001,8 @@ TEST(RunVerdict, SpeaksOfBothWhereAProgramUsesBoth) {
   EXPECT_THAT(result.findings,
               ElementsAre(StartsWith("100 calls of sgemm_ from libtorch_cpu, served by libopenblas "
                                      "SkylakeX kernels (512-bit FMA)"),
-                          "51 % of the time made no BLAS call: it is oneDNN code generated at run "
-                          "time, 256-bit FMA."));
+                          "51 % of the time is oneDNN code generated at run time, 256-bit FMA, and "
+                          "no BLAS call."));
 }
 
 TEST(RunVerdict, AFewCallsBesideOneDnnDoNotMakeItABlasProgram) {
@@ -999,8 +1011,26 @@ TEST(RunVerdict, AFewCallsBesideOneDnnDoNotMakeItABlasProgram) {
   of.evidence.executed.by_library = {{"[generated code]", "", 900, 0.9}};
   const auto result = of.judged();
   EXPECT_EQ(result.verdict, kOtherLibrary);
-  EXPECT_THAT(result.findings.front(),
-              StartsWith("90 % of the time made no BLAS call: it is oneDNN"));
+  EXPECT_THAT(result.findings.front(), StartsWith("90 % of the time is oneDNN"));
+}
+
+TEST(RunVerdict, WeighsByTimeWhatTookIt) {
+  Program of = program("SkylakeX", "512");
+  load(of, "/usr/lib/libdnnl.so.2", Provider::kOneDnn, false);
+  of.evidence.executed.by_library = {{"[generated code]", "", 310, 0.31}, {kKernels, "", 1, 0.001}};
+  of.evidence.executed.waiting = {{"__sched_yield", "[kernel]", 270, 0.27},
+                                  {"__sched_yield", "/lib/libc.so.6", 100, 0.1}};
+  const auto shares = of.judged().time_shares;
+  ASSERT_EQ(shares.size(), 3U);
+  EXPECT_EQ(shares[0].what, "BLAS");
+  EXPECT_NEAR(shares[0].fraction, 0.001, 1e-12);
+  EXPECT_EQ(shares[1].what, "oneDNN code generated at run time");
+  EXPECT_EQ(shares[2].what, "waiting threads");
+  EXPECT_NEAR(shares[2].fraction, 0.37, 1e-12);
+  EXPECT_LT(shares[2].low, 0.37);
+  EXPECT_GT(shares[2].high, 0.37);
+  of.evidence.executed.samples = 99;
+  EXPECT_THAT(of.judged().time_shares, IsEmpty()) << "too few samples";
 }
 
 TEST(RunVerdict, CallsOfAFewFlopAreNoWork) {

@@ -70,8 +70,8 @@ TEST(Text, FirstLineWithoutAFactorSaysWhy) {
   profile.blas.fix.clear();
   profile.blas.why = "it was not compared (--no-ladder)";
   EXPECT_THAT(flowing(plain(profile)),
-              StartsWith("Fastest forward pass: blas-shifted, 10.8 ms. The BLAS is not judged: it "
-                         "was not compared (--no-ladder). "));
+              StartsWith("Fastest forward pass: blas-shifted, 10.8 ms, 42.2 % of the FMA peak. The "
+                         "BLAS is not judged: it was not compared (--no-ladder). "));
   profile.passes.clear();
   EXPECT_THAT(plain(profile), StartsWith("BLAS INCONCLUSIVE: it was not compared (--no-ladder)."));
 }
@@ -132,14 +132,15 @@ TEST(Text, FirstLineHasTheFastestNumberOfThreads) {
       first(9e6, 0.9),
       StartsWith("Fastest forward pass: simd, 9.00 ms on 2 threads; not told apart from 1. "));
   EXPECT_THAT(first(11e6, 0.8),
-              StartsWith("Fastest forward pass: simd, 10.0 ms on 1 thread; more are no faster. "));
+              StartsWith("Fastest forward pass: simd, 10.0 ms on 1 thread; more were no faster. "));
 }
 
 TEST(Text, FirstLineIsTheFastestPassWhenTheBlasIsOptimal) {
   Profile profile = sample_profile();
   profile.blas.verdict = VerdictKind::kOptimal;
-  EXPECT_THAT(plain(profile),
-              StartsWith("Fastest forward pass: blas-shifted, 10.8 ms. BLAS optimal"));
+  EXPECT_THAT(
+      plain(profile),
+      StartsWith("Fastest forward pass: blas-shifted, 10.8 ms, 42.2 % of the FMA peak. BLAS"));
 }
 
 TEST(Text, NoLineIsWiderThanAsked) {
@@ -479,6 +480,32 @@ TEST_F(Columns, AreObeyedWithoutATerminalAndWhereTheyAreSane) {
     EXPECT_EQ(widest(none), 99u) << none;
   ::unsetenv("COLUMNS");
   EXPECT_EQ(widest(nullptr), 99u);
+}
+
+TEST(Text, FirstLineOfAProgramWeighsByTime) {
+  report::Run run;
+  RunBlas& blas = run.blas;
+  blas.verdict = VerdictKind::kOptimal;
+  blas.path = "/lib/libblas.so.3";
+  CallSite& site = blas.evidence.called.calls.emplace_back();
+  site.symbol = "sgemm_";
+  site.library = blas.path;
+  blas.findings = {"38 calls of sgemm_"};
+  blas.evidence.executed.waiting = {{"__sched_yield", "/lib/libc.so.6", 1850, 0.37}};
+  blas.time_shares = {{"BLAS", 0.001, 0.0004, 0.0023},
+                      {"oneDNN", 0.31, 0.297, 0.323},
+                      {"waiting threads", 0.37, 0.357, 0.384}};
+  const auto first = [&] { return flowing(as_text(run_document(run), {.columns = 100})); };
+  EXPECT_THAT(
+      first(),
+      StartsWith("BLAS took 0.10 % (0.040 to 0.23) of the CPU time (sgemm_, optimal); oneDNN "
+                 "31 % (30 to 32); waiting threads 37 % (36 to 38). BLAS optimal. 38 calls "
+                 "of sgemm_. Threads wait for others in 37 % (36 to 38) of the CPU time: "
+                 "__sched_yield of libc.so.6 37.0 %. "));
+  blas.time_shares.front().fraction = 0.5;
+  EXPECT_THAT(first(), StartsWith("BLAS optimal. 38 calls of sgemm_. Threads wait"));
+  blas.time_shares.clear();  // too few samples
+  EXPECT_THAT(first(), Not(HasSubstr("Threads wait")));
 }
 
 }  // namespace

@@ -466,6 +466,8 @@ report::Run made_run() {
   line.samples = 7;
   line.fraction = 0.007;
   executed.lines = {line};
+  executed.waiting = {{"__sched_yield", "/lib/libc.so.6", 100, 0.1}};
+  run.blas.time_shares = {{"BLAS", 0.9, 0.88, 0.917}, {"waiting threads", 0.1, 0.083, 0.12}};
   executed.notes = {"1 sample was lost"};
   evidence.achieved_rate.gflops = 20;
   evidence.achieved_rate.peak_fraction = 0.08;

@@ -85,6 +85,19 @@ TEST(Records, AreReadFieldByField) {
   EXPECT_FALSE(std::get<Sample>(sample->body).in_kernel);
 }
 
+TEST(Records, SayWhereAProgramStandsThatIsInTheKernel) {
+  const auto parsed = [](std::uint64_t abi) {
+    Bytes bytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+    bytes.add(std::uint64_t{0xffffffff81000000}).add(std::int32_t{40}).add(std::int32_t{41});
+    bytes.add(std::uint64_t{5}).add(abi);
+    if (abi != PERF_SAMPLE_REGS_ABI_NONE) bytes.add(std::uint64_t{0x401000});
+    return std::get<Sample>(parse_record(bytes.done(), kInstructionHits | kUserIp).value().body);
+  };
+  EXPECT_TRUE(parsed(PERF_SAMPLE_REGS_ABI_64).in_kernel);
+  EXPECT_EQ(parsed(PERF_SAMPLE_REGS_ABI_64).user_ip, 0x401000U);
+  EXPECT_EQ(parsed(PERF_SAMPLE_REGS_ABI_NONE).user_ip, 0U) << "a thread of the kernel";
+}
+
 TEST(Records, TellForksExecsAndLosses) {
   const auto fork = parse_record(Bytes(PERF_RECORD_FORK, 0)
                                      .add(std::int32_t{50})

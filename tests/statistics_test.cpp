@@ -36,6 +36,15 @@ TEST(Statistics, IntervalOfARatioHoldsTheRatioAndIsMirroredByExchange) {
 }
 
 // A drift makes neighbours alike: the interval must not be that of independent values.
+TEST(Statistics, IntervalOfAShareIsWilsons) {
+  const Interval tenth = share_interval(10, 100);
+  EXPECT_NEAR(tenth.low, 0.0552, 1e-4);
+  EXPECT_NEAR(tenth.high, 0.1744, 1e-4);
+  EXPECT_NEAR(share_interval(0, 100).low, 0, 1e-12);
+  EXPECT_GT(share_interval(0, 100).high, 0.03) << "none of a hundred is not none";
+  EXPECT_NEAR(share_interval(100, 100).high, 1, 1e-12);
+}
+
 TEST(Statistics, NeighboursThatResembleEachOtherWidenTheInterval) {
   std::vector<double> steps, mixed;
   for (int i = 0; i < 64; ++i) {

@@ -172,6 +172,14 @@ double upper_fence(std::span<const double> samples, double least_fraction, doubl
   return middle + std::max({spread, least_fraction * std::abs(middle), least_step});
 }
 
+Interval share_interval(double hits, double samples) {
+  constexpr double kZ = 1.96;
+  const double share = hits / samples, z2 = kZ * kZ / samples;
+  const double centre = (share + z2 / 2) / (1 + z2);
+  const double half = kZ / (1 + z2) * std::sqrt(share * (1 - share) / samples + z2 / (4 * samples));
+  return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
 double relative_half_width(const Interval& interval, double centre) {
   return (interval.high - interval.low) / 2 / centre;
 }

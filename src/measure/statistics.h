@@ -82,6 +82,9 @@ double student_p(double t, double freedom);
 // `least_step`, whichever is more. `samples` must not be empty.
 double upper_fence(std::span<const double> samples, double least_fraction, double least_step);
 
+// 95 % interval of a share of which `hits` of `samples` are (Wilson 1927): also of 0 and of all.
+Interval share_interval(double hits, double samples);
+
 // Half the width of the interval, as a fraction of `centre`.
 double relative_half_width(const Interval& interval, double centre);
 

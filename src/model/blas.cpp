@@ -156,7 +156,8 @@ const Record& record<LoadedLibrary>() {
       field<&LoadedLibrary::provider, report::name_of>("provider", "", ""),
       field<&LoadedLibrary::soname>("soname", "", "").null_if_empty(),
       field<&LoadedLibrary::build_id>("build_id", "", "").null_if_empty(),
-      field<&LoadedLibrary::serves_blas>("serves_blas", "", "has an `sgemm_` of its own, or served a call of a BLAS routine"),
+      field<&LoadedLibrary::serves_blas>(
+          "serves_blas", "", "has an `sgemm_` of its own, or served a call of a BLAS routine"),
   };
   static constexpr Record kRecord{"Loaded", "A file mapped in any process.", kFields};
   return kRecord;
@@ -288,6 +289,9 @@ const Record& record<Executed>() {
           "`unclassified`"),
       computed<threads_in_loops>("threads", "", "of the first of `loops`"),
       field<&Executed::loops>("loops", "", "most samples first"),
+      field<&Executed::waiting>("waiting", "",
+                                "of `symbols`: where threads wait for others (spins, yields, "
+                                "futexes)"),
       field<&Executed::lines>("lines", "", "with `--lines`"),
       field<&Executed::notes>("notes", "", "how sure it is"),
       field<&Executed::reason>("reason", "", "why there is nothing").null_if_empty(),
@@ -329,6 +333,18 @@ const Record& record<BlasEvidence>() {
 }
 
 template <>
+const Record& record<TimeShare>() {
+  static constexpr Field kFields[] = {
+      field<&TimeShare::what>("what", "", "`BLAS`, `oneDNN`, `waiting threads`, ..."),
+      field<&TimeShare::fraction>("fraction", "", "of all samples"),
+      field<&TimeShare::low>("low", "", "95 % interval of a share of so many samples"),
+      field<&TimeShare::high>("high", "", ""),
+  };
+  static constexpr Record kRecord{"TimeShare", "A part of the CPU time.", kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<RunBlas>() {
   static constexpr Field kFields[] = {
       spliced_base<RunBlas, JudgedBlas>(),
@@ -343,6 +359,9 @@ const Record& record<RunBlas>() {
       field<&RunBlas::blas_share_of>("blas_share_of", "",
                                      "`CPU time`, `wall time`; else why there is none")
           .null_if_empty(),
+      field<&RunBlas::time_shares>("time_shares", "",
+                                   "of the CPU time; the rest is other code; "
+                                   "empty: too few samples"),
       field<&RunBlas::findings>("findings", "", "sentences, the most important first"),
       field<&RunBlas::evidence>("evidence", "", ""),
   };

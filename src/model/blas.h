@@ -249,7 +249,8 @@ struct Executed {
   std::vector<SampleShare> by_library, by_symbol;
   // Of the enclosing loops: "512", "256", "128", "scalar"; "no-loop", "unclassified".
   std::vector<SampleShare> vector_width;
-  std::vector<LibraryLoops> loops;  // most samples first
+  std::vector<LibraryLoops> loops;   // most samples first
+  std::vector<SampleShare> waiting;  // of by_symbol: where threads wait for others
   // Only where they were asked for. Stacks are for flame graphs and in no report.
   std::vector<HotLine> lines;
   std::vector<FoldedStack> stacks;
@@ -281,6 +282,12 @@ struct BlasEvidence {
   AchievedRate achieved_rate;
 };
 
+// A part of a program's CPU time, with the 95 % interval of a share of so many samples.
+struct TimeShare {
+  std::string what;  // "BLAS", "oneDNN", "waiting threads"
+  double fraction = 0, low = 0, high = 0;
+};
+
 // That of a program; its ladder was measured after the program had ended.
 struct RunBlas : JudgedBlas {
   FactorOf factor_of = FactorOf::kSgemm;
@@ -289,8 +296,9 @@ struct RunBlas : JudgedBlas {
   std::string fastest;                  // what `factor` compares with, "SkylakeX (512-bit)"
   // 1 / (1 - p + p / factor), with p the share of the program's time in its BLAS.
   std::optional<double> program_factor, blas_share;
-  std::string blas_share_of;          // "CPU time", "wall time"; else why there is none
-  std::vector<std::string> findings;  // one sentence each, most important first
+  std::string blas_share_of;           // "CPU time", "wall time"; else why there is none
+  std::vector<TimeShare> time_shares;  // empty: too few samples
+  std::vector<std::string> findings;   // one sentence each, most important first
   BlasEvidence evidence;
 };
 
@@ -343,7 +351,7 @@ using report::Blas, report::Verdict, report::Results, report::LadderRung, report
     report::ProfileBlas, report::InstalledBlas, report::SurveyedBlas, report::Declared,
     report::LoadedLibrary, report::ChosenCore, report::CallShape, report::CallSite, report::Called,
     report::SampleShare, report::LibraryLoops, report::Executed, report::AchievedRate,
-    report::BlasEvidence, report::RunBlas;
+    report::BlasEvidence, report::TimeShare, report::RunBlas;
 
 template <>
 const Record& record<Results>();
@@ -379,6 +387,8 @@ template <>
 const Record& record<AchievedRate>();
 template <>
 const Record& record<BlasEvidence>();
+template <>
+const Record& record<TimeShare>();
 template <>
 const Record& record<RunBlas>();
 

@@ -181,6 +181,42 @@ class Levels(EvidenceTest):
         self.assertEqual(sites(report, "sgemm_")[0]["count"], 107)
 
 
+WAITS_C = """
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+static volatile int done;
+static void* wait(void* nothing) {
+  while (!done) sched_yield();
+  return nothing;
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, wait, 0);
+  while (clock() < CLOCKS_PER_SEC) {}
+  done = 1;
+  return pthread_join(other, 0);
+}
+"""
+
+
+class WaitingThreads(EvidenceTest):
+    @needs_samples
+    def test_time_in_which_threads_wait_is_a_class_of_its_own(self):
+        report = self.observe(self.compile("waits", WAITS_C, "-pthread"))[1]
+        executed = report["blas"]["evidence"]["executed"]
+        if executed["samples"] < 100:
+            self.skipTest("too few samples: %d" % executed["samples"])
+        waiting = [share for share in executed["waiting"] if "sched_yield" in share["name"]]
+        self.assertTrue(waiting, executed["symbols"])
+        shares = {share["what"]: share for share in report["blas"]["time_shares"]}
+        share = shares["waiting threads"]
+        self.assertAlmostEqual(share["fraction"],
+                               sum(one["fraction"] for one in executed["waiting"]))
+        self.assertLess(share["low"], share["fraction"])
+        self.assertLess(share["fraction"], share["high"])
+
+
 OWN_PRODUCT_C = """
 void %s(const char* a_form, const char* b_form, const int* m, const int* n, const int* k,
         const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,

@@ -1,6 +1,7 @@
 #include "src/blas/evidence/executed.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -43,6 +44,38 @@ std::vector<report::SampleShare> shares(
   std::stable_sort(list.begin(), list.end(),
                    [](const auto& a, const auto& b) { return a.samples > b.samples; });
   return list;
+}
+
+// Code in which a thread waits for others, by parts of the names of its file and its symbol.
+struct WaitingCode {
+  std::string_view file, symbol;
+};
+constexpr WaitingCode kWaitingCode[] = {
+    {"", "sched_yield"},         // idle threads of OpenBLAS
+    {"", "blas_thread_server"},  // their loop, where the file keeps its name
+    {"", "futex"},
+    {"", "lll_lock_wait"},
+    {"", "pthread_cond_"},
+    {"", "barrier_wait"},  // pthread's, and libgomp's gomp_team_barrier_wait
+    {"libgomp", "gomp_mutex_lock_slow"},
+    {"libgomp", "do_spin"},
+    {"libgomp", "do_wait"},
+    {"omp", "kmp_wait"},  // libomp, libiomp5
+    {"omp", "kmp_flag"},
+    {"omp", "kmp_hyper_barrier"},
+    {"omp", "kmp_fork_barrier"},
+    {"omp", "kmp_join_barrier"},
+    {"[kernel]", "libgomp"},  // a stripped one calls it for nothing but futexes
+};
+
+bool waits(const report::SampleShare& share) {
+  const std::string file = share.library.substr(share.library.rfind('/') + 1);
+  // Distributions strip libgomp; what of it has no name and takes time are its spins at barriers.
+  if (share.name.empty()) return file.starts_with("libgomp");
+  return std::any_of(std::begin(kWaitingCode), std::end(kWaitingCode), [&](const auto& code) {
+    return file.find(code.file) != std::string::npos &&
+           share.name.find(code.symbol) != std::string::npos;
+  });
 }
 
 // The entry with most; absent when there is none.
@@ -128,6 +161,8 @@ report::Executed executed(const SampleProfile& profile) {
   executed.by_symbol = shares(symbols, profile.samples);
   executed.vector_width = shares(widths, profile.samples);
   executed.loops = computing_files(profile);
+  std::copy_if(executed.by_symbol.begin(), executed.by_symbol.end(),
+               std::back_inserter(executed.waiting), waits);
   executed.lines = profile.lines;
   executed.stacks = profile.stacks;
   return executed;

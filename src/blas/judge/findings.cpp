@@ -109,8 +109,8 @@ void add_other(const ProviderAtWork& work, bool no_call, std::vector<std::string
   const std::string what = with_width(work.other, width_of_loops(work.other_loops), ", ");
   all.push_back(
       no_call ? fmt::format("No BLAS call: {} of the time is {}.", percent(work.other_share), what)
-              : fmt::format("{} of the time made no BLAS call: it is {}.",
-                            percent(work.other_share), what));
+              : fmt::format("{} of the time is {}, and no BLAS call.", percent(work.other_share),
+                            what));
 }
 
 void add_nothing_called(const report::BlasEvidence& evidence, const ProviderAtWork& work,

@@ -304,8 +304,11 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
   } else {
     verdict = judge_best(evidence, steps, ladder, thresholds);
   }
-  if (narrow && !(verdict.verdict == kOptimal && steps.found->calls_fraction))
+  if (narrow && !(verdict.verdict == kOptimal && steps.found->calls_fraction)) {
     verdict.verdict = kUnoptimised;
+    if (verdict.fix.empty() && !openblas_is_no_better(ladder))
+      verdict.fix = how_to_get_better(steps.found->provider, evidence);
+  }
   const auto measured = std::count_if(ladder.begin(), ladder.end(), [](const LadderRung& rung) {
     return speed_of(rung).value > 0;
   });

@@ -7,6 +7,7 @@
 
 #include "src/blas/judge/steps.h"
 #include "src/blas/judge/words.h"
+#include "src/measure/statistics.h"
 #include "src/observe/calls/blas_routine.h"
 
 namespace hwprof::blas {
@@ -213,6 +214,23 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
 
 }  // namespace
 
+std::vector<report::TimeShare> time_shares(const report::BlasEvidence& evidence,
+                                           const ProviderAtWork& work) {
+  std::vector<report::TimeShare> shares;
+  if (!work.sampled) return shares;
+  const auto add = [&](const std::string& what, double fraction) {
+    const auto samples = static_cast<double>(evidence.executed.samples);
+    const Interval interval = share_interval(fraction * samples, samples);
+    shares.push_back({what, fraction, interval.low, interval.high});
+  };
+  if (is_known(work.library.provider)) add("BLAS", work.blas_share);
+  if (work.other_share > 0) add(work.other, work.other_share);
+  double waiting = 0;
+  for (const report::SampleShare& share : evidence.executed.waiting) waiting += share.fraction;
+  if (waiting > 0) add("waiting threads", waiting);
+  return shares;
+}
+
 RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
   RunBlas result;
   const ProviderAtWork work = provider_at_work(run.evidence, thresholds);
@@ -241,6 +259,7 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
       loss = loss_of(evidence, result, ladder, thresholds);
     }
   }
+  result.time_shares = time_shares(run.evidence, work);
   result.findings = findings(run.evidence, work, loss, thresholds);
   return result;
 }

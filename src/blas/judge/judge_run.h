@@ -27,6 +27,11 @@ struct RunEvidence {
 // Fills everything but evidence, ladder, ladder_note and what was made again.
 report::RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds = {});
 
+// Of all samples, in the BLAS, in what does its work in its place, and in waiting; empty where they
+// are too few.
+std::vector<report::TimeShare> time_shares(const report::BlasEvidence& evidence,
+                                           const ProviderAtWork& work);
+
 // Of the loss, in the words that end the first sentence; empty where there is none.
 std::vector<std::string> findings(const report::BlasEvidence& evidence, const ProviderAtWork& work,
                                   const std::string& loss, const Thresholds& thresholds);

@@ -8,12 +8,19 @@ namespace {
 
 using report::LadderRung;
 
-// Whether a rung ran in the same environment as the one that is as found, but for what no library
-// reads and for the number of threads. A wrapper reads none of its backend's variables itself.
+// What a wrapper hands its work to reads variables of its own.
+bool reads(Provider provider, const std::string& variable) {
+  return facts(provider).wraps || provider == Provider::kUnknown ||
+         starts_with_any(variable, facts(provider).variables);
+}
+
+// Whether a rung ran in the same environment as the one that is as found, but for what the library
+// does not read and for the number of threads.
 bool same_environment(const Evidence& evidence, const LadderRung& rung) {
   return std::all_of(
       evidence.environment.begin(), evidence.environment.end(), [&](const auto& variable) {
-        return counts_threads(variable.first) || ignores(evidence.library, variable.first) ||
+        return counts_threads(variable.first) || !reads(rung.provider, variable.first) ||
+               ignores(evidence.library, variable.first) ||
                rung.setting == variable.first + "=" + variable.second;
       });
 }
@@ -41,13 +48,12 @@ std::string core_variable(Provider provider, const Evidence& evidence) {
 }
 
 std::vector<std::string> other_variables(Provider provider, const Evidence& evidence) {
-  // What a wrapper hands its work to reads variables of its own.
   const bool any = facts(provider).wraps || provider == Provider::kUnknown;
   std::vector<std::string> names;
   for (const auto& [name, value] : evidence.environment) {
-    const bool reads =
-        any || (starts_with_any(name, facts(provider).variables) && !forces_core(name));
-    if (reads && !counts_threads(name) && !ignores(evidence.library, name)) names.push_back(name);
+    if (reads(provider, name) && (any || !forces_core(name)) && !counts_threads(name) &&
+        !ignores(evidence.library, name))
+      names.push_back(name);
   }
   return names;
 }

@@ -1,5 +1,7 @@
 #include "src/observe/perf/records.h"
 
+#include <asm/perf_regs.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -88,6 +90,8 @@ Record read_sample(Reader& reader, std::uint16_t misc, std::uint64_t sample_type
   if ((sample_type & PERF_SAMPLE_RAW) != 0) {
     sample.raw = reader.take_bytes(reader.take<std::uint32_t>());
   }
+  if ((sample_type & kUserIp) != 0 && reader.take<std::uint64_t>() != PERF_SAMPLE_REGS_ABI_NONE)
+    sample.user_ip = reader.take<std::uint64_t>();
   record.body = std::move(sample);
   return record;
 }
@@ -147,6 +151,12 @@ void copy_out(std::span<const std::byte> ring, std::uint64_t position, std::span
 }
 
 }  // namespace
+
+#if defined(__x86_64__)
+const std::uint64_t kUserIpRegister = std::uint64_t{1} << PERF_REG_X86_IP;
+#else
+const std::uint64_t kUserIpRegister = std::uint64_t{1} << PERF_REG_ARM64_PC;
+#endif
 
 bool take_deleted_mark(std::string& path) {
   constexpr std::string_view kMark = " (deleted)";

@@ -117,6 +117,12 @@ CodePlace Images::locate(int pid, const Mapping& mapping, std::uint64_t address,
   return {number, address};
 }
 
+CodePlace Images::kernel(CodePlace caller) {
+  const auto [known, added] = kernel_places_.emplace(caller, kernel_callers_.size() + 1);
+  if (added) kernel_callers_.push_back(caller);
+  return {0, known->second};
+}
+
 const std::string& Images::path(CodePlace place) const { return images_.at(place.image).path; }
 
 const JitMap& Images::jit_map(const Image& image) {
@@ -133,6 +139,12 @@ const JitMap& Images::jit_map(const Image& image) {
 }
 
 std::string Images::symbol(CodePlace place) {
+  if (place.image == 0) {
+    if (place.at == 0 || place.at > kernel_callers_.size()) return "";
+    const CodePlace caller = kernel_callers_.at(place.at - 1);
+    const std::string name = symbol(caller), file = path(caller);
+    return name.empty() ? file.substr(file.rfind('/') + 1) : name;
+  }
   Image& image = images_.at(place.image);
   if (image.file) return image.file->symbol(place.at);
   return image.path == kGeneratedCode ? jit_map(image).symbol(place.at) : "";

@@ -28,13 +28,14 @@ class Images {
  public:
   Images();
 
-  CodePlace kernel(std::uint64_t address) const { return {0, address}; }
+  CodePlace kernel() const { return {0, 0}; }  // on nobody's behalf
+  CodePlace kernel(CodePlace caller);
   CodePlace unknown(std::uint64_t address) const { return {1, address}; }
   // `executed`: hit itself, not as a caller; its bytes will be wanted.
   CodePlace locate(int pid, const Mapping& mapping, std::uint64_t address, bool executed);
 
   [[nodiscard]] const std::string& path(CodePlace place) const;
-  std::string symbol(CodePlace place);
+  std::string symbol(CodePlace place);  // in the kernel: of who called it, or its file
   std::optional<SourceLine> line(CodePlace place);
   LoopClass loop(CodePlace place);
 
@@ -60,6 +61,8 @@ class Images {
   const JitMap& jit_map(const Image& image);
 
   std::vector<Image> images_;
+  std::vector<CodePlace> kernel_callers_;
+  std::map<CodePlace, std::uint64_t> kernel_places_;  // number in it, from 1
   std::map<FileKey, std::uint32_t> files_;
   std::map<std::uint64_t, std::uint32_t> generations_;  // of code without a file
   std::map<int, JitMap> jit_maps_;                      // by process

@@ -62,7 +62,7 @@ const std::string& SampleTable::symbol(CodePlace place) {
 
 std::string SampleTable::frame_name(CodePlace place) {
   const std::string& name = symbol(place);
-  if (!name.empty()) return name;
+  if (!name.empty() && images.path(place) != kKernelCode) return name;
   const std::string file = base_name(images.path(place));
   return file.starts_with('[') ? file : fmt::format("[{}]", file);
 }

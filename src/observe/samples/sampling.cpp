@@ -28,7 +28,8 @@ namespace {
 constexpr double kMaximumHz = 10'000;
 
 perf_event_attr clock_event(double hz, bool on_exec, bool stacks) {
-  perf_event_attr attr = tree_event(stacks ? kStackHits : kInstructionHits, on_exec);
+  perf_event_attr attr = tree_event((stacks ? kStackHits : kInstructionHits) | kUserIp, on_exec);
+  attr.sample_regs_user = kUserIpRegister;
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_CPU_CLOCK;
   attr.freq = 1;
@@ -165,8 +166,10 @@ CodePlace Sampling::State::place(int pid, std::uint64_t address, bool executed) 
 }
 
 void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
-  const CodePlace hit =
-      sample.in_kernel ? table.images.kernel(sample.ip) : place(sample.pid, sample.ip, true);
+  const CodePlace hit = !sample.in_kernel ? place(sample.pid, sample.ip, true)
+                        : sample.user_ip == 0
+                            ? table.images.kernel()
+                            : table.images.kernel(place(sample.pid, sample.user_ip, false));
   table.add(hit, sample.tid, time_ns, std::uint64_t{1'000'000'000} / attr.sample_freq);
   if (!options.stacks) return;
   std::vector<CodePlace> callers;

@@ -31,8 +31,10 @@ inline constexpr const char* kUnknownCode = "[unknown]";
 
 // Samples in one function of one file, in loops of one class.
 struct HotSpot {
-  std::string path;               // or one of the names above
-  std::string symbol;             // "" where the file names none: stripped, generated
+  std::string path;  // or one of the names above
+  // "" where the file names none: stripped, generated. In the kernel: of the program's code that
+  // called it, or its file.
+  std::string symbol;
   std::uint64_t file_offset = 0;  // of the instruction hit most often; generated code: its address
   std::uint64_t samples = 0;
   LoopClass loop;

@@ -53,7 +53,7 @@ std::string threads_text(const ThreadedPass& pass, int fewest) {
   const std::string on =
       fmt::format("Fastest forward pass: {}, {} on {}", pass.name, duration(pass.time_ns),
                   counted(static_cast<std::uint64_t>(pass.threads), "thread"));
-  if (pass.threads == fewest) return on + "; more are no faster";
+  if (pass.threads == fewest) return on + "; more were no faster";
   return on + (pass.faster ? fmt::format(", {} times as fast as on {}",
                                          significant(pass.speedup, 2), fewest)
                            : fmt::format("; not told apart from {}", fewest));

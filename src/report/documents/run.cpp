@@ -233,6 +233,43 @@ std::string gain_text(const RunBlas& blas) {
       significant(100 * *blas.blas_share, 2), blas.blas_share_of, times);
 }
 
+// "31 % (29 to 33)"
+std::string share_text(const TimeShare& share) {
+  return fmt::format("{} % ({} to {})", significant(100 * share.fraction, 2),
+                     significant(100 * share.low, 2), significant(100 * share.high, 2));
+}
+
+// Where the BLAS is not what takes the time: "BLAS took 0.1 % (0.03 to 0.3) of the CPU time
+// (sgemm_, optimal); oneDNN 31 % (29 to 33); waiting threads 37 % (35 to 39)".
+std::string time_first_text(const RunBlas& blas) {
+  constexpr double kWorthItsVerdict = 0.1;
+  const auto& shares = blas.time_shares;
+  if (shares.size() < 2 || shares.front().what != "BLAS" ||
+      shares.front().fraction >= kWorthItsVerdict)
+    return "";
+  std::string symbol;
+  for (const CallSite& site : blas.evidence.called.calls) {
+    if (symbol.empty() && site.library == blas.path) symbol = site.symbol + ", ";
+  }
+  std::string text = fmt::format("BLAS took {} of the CPU time ({}{})", share_text(shares.front()),
+                                 symbol, to_text(blas.verdict));
+  for (std::size_t i = 1; i < shares.size(); ++i)
+    text += fmt::format("; {} {}", shares[i].what, share_text(shares[i]));
+  return text;
+}
+
+// "__sched_yield of libc.so.6 30 %"
+std::string waiting_text(const Executed& executed) {
+  constexpr std::size_t kMostPlaces = 3;
+  std::vector<std::string> places;
+  for (const SampleShare& share : executed.waiting) {
+    if (places.size() == kMostPlaces) break;
+    places.push_back(fmt::format("{} of {} {}", symbol_cell(share.name), file_name(share.library),
+                                 percent(share.fraction)));
+  }
+  return fmt::format("{}", fmt::join(places, ", "));
+}
+
 std::vector<Headline> run_headlines(const Run& run) {
   const RunBlas& blas = run.blas;
   const bool optimal = blas.verdict == VerdictKind::kOptimal;
@@ -247,8 +284,21 @@ std::vector<Headline> run_headlines(const Run& run) {
   std::vector<std::string> findings = blas.findings;
   if (findings.empty()) findings.push_back(blas.why.empty() ? "no evidence was found" : blas.why);
   std::vector<Headline> lines;
+  const std::string time_first = time_first_text(blas);
+  if (!time_first.empty()) lines.push_back({sentence(time_first), optimal});
+  bool first = true;
   for (const std::string& finding : findings) {
-    lines.push_back({(lines.empty() ? text : "") + sentence(finding), optimal || !lines.empty()});
+    lines.push_back({(first ? text : "") + sentence(finding), optimal || !first});
+    first = false;
+  }
+  const auto waiting =
+      std::find_if(blas.time_shares.begin(), blas.time_shares.end(),
+                   [](const auto& share) { return share.what == "waiting threads"; });
+  constexpr double kNotableWait = 0.02;
+  if (waiting != blas.time_shares.end() && waiting->fraction >= kNotableWait) {
+    lines.push_back({fmt::format("Threads wait for others in {} of the CPU time: {}.",
+                                 share_text(*waiting), waiting_text(blas.evidence.executed)),
+                     true});
   }
   if (!blas.fix.empty()) lines.push_back({"Fix: " + sentence(blas.fix), false});
   return lines;
