@@ -18,6 +18,12 @@ double taps_inside(std::size_t extent, std::size_t outputs, const Conv2dShape& s
   return real(taps);
 }
 
+// Where nothing is read twice, all traffic is distinct.
+Cost reads_once(Cost cost) {
+  cost.working_set_bytes = cost.bytes;
+  return cost;
+}
+
 }  // namespace
 
 Cost conv1d_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
@@ -26,21 +32,16 @@ Cost conv1d_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t ro
   const double outputs = real(d_c) * real(positions);
   const double weights = real(k) * real(d_e) * real(d_c);
   const double bytes = kFloatBytes * (real(rows) * real(d_e) + weights + real(d_c) + outputs);
-  return {.flops = 2 * multiply_adds + outputs,
-          .comparisons = outputs,
-          .bytes = bytes,
-          .working_set_bytes = bytes,
-          .cost_units = multiply_adds};
+  return reads_once({.flops = 2 * multiply_adds + outputs,
+                     .comparisons = outputs,
+                     .bytes = bytes,
+                     .cost_units = multiply_adds});
 }
 
 Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents) {
   const double inputs = real(d_c) * real(positions);
   const double bytes = kFloatBytes * (inputs + real(d_c) * real(documents));
-  return {.flops = 0,
-          .comparisons = inputs,
-          .bytes = bytes,
-          .working_set_bytes = bytes,
-          .cost_units = inputs};
+  return reads_once({.comparisons = inputs, .bytes = bytes, .cost_units = inputs});
 }
 
 Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t rows,
@@ -49,11 +50,10 @@ Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::s
   const Cost maxpool = maxpool_cost(d_c, positions, documents);
   const double feature_map_bytes = kFloatBytes * real(d_c) * real(positions);
   const double bytes = conv1d.bytes + maxpool.bytes - 2 * feature_map_bytes;
-  return {.flops = conv1d.flops,
-          .comparisons = conv1d.comparisons + maxpool.comparisons,
-          .bytes = bytes,
-          .working_set_bytes = bytes,
-          .cost_units = conv1d.cost_units + maxpool.cost_units};
+  return reads_once({.flops = conv1d.flops,
+                     .comparisons = conv1d.comparisons + maxpool.comparisons,
+                     .bytes = bytes,
+                     .cost_units = conv1d.cost_units + maxpool.cost_units});
 }
 
 Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
@@ -63,7 +63,6 @@ Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
   const double activations = real(inputs) * real(documents) + results;
   const double parameters = real(outputs) * (real(inputs) + 1);
   return {.flops = 2 * multiply_adds + results,
-          .comparisons = 0,
           .bytes = kFloatBytes * (activations + parameters * real(weight_passes)),
           .working_set_bytes = kFloatBytes * (activations + parameters),
           .cost_units = multiply_adds};
@@ -77,11 +76,9 @@ Cost conv2d_cost(const Conv2dShape& shape, std::size_t images) {
                       taps_inside(shape.width, shape.out_width(), shape);
   const double multiply_adds = real(images) * taps * real(shape.c_in) * real(shape.c_out);
   const double weights = real(shape.depth()) * real(shape.c_out);
-  return {.flops = 2 * multiply_adds,
-          .comparisons = 0,
-          .bytes = kFloatBytes * (inputs + weights + outputs),
-          .working_set_bytes = kFloatBytes * (inputs + weights + outputs),
-          .cost_units = multiply_adds};
+  return reads_once({.flops = 2 * multiply_adds,
+                     .bytes = kFloatBytes * (inputs + weights + outputs),
+                     .cost_units = multiply_adds});
 }
 
 Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool addend, bool relu) {
@@ -90,96 +87,71 @@ Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool adde
   cost.flops += outputs + (addend ? outputs : 0);
   cost.comparisons = relu ? outputs : 0;
   cost.bytes += kFloatBytes * (real(shape.c_out) + (addend ? outputs : 0));
-  cost.working_set_bytes = cost.bytes;
-  return cost;
+  return reads_once(cost);
 }
 
 Cost batchnorm_cost(std::size_t pixels, std::size_t channels) {
   const double count = real(pixels) * real(channels);
-  return {.flops = 2 * count,
-          .comparisons = 0,
-          .bytes = kFloatBytes * (2 * count + 4 * real(channels)),
-          .working_set_bytes = kFloatBytes * (2 * count + 4 * real(channels)),
-          .cost_units = count};
+  return reads_once({.flops = 2 * count,
+                     .bytes = kFloatBytes * (2 * count + 4 * real(channels)),
+                     .cost_units = count});
 }
 
 Cost relu_cost(std::size_t count) {
-  return {.flops = 0,
-          .comparisons = real(count),
-          .bytes = kFloatBytes * 2 * real(count),
-          .working_set_bytes = kFloatBytes * 2 * real(count),
-          .cost_units = real(count)};
+  return reads_once({.comparisons = real(count),
+                     .bytes = kFloatBytes * 2 * real(count),
+                     .cost_units = real(count)});
 }
 
 Cost add_cost(std::size_t count) {
-  return {.flops = real(count),
-          .comparisons = 0,
-          .bytes = kFloatBytes * 3 * real(count),
-          .working_set_bytes = kFloatBytes * 3 * real(count),
-          .cost_units = real(count)};
+  return reads_once(
+      {.flops = real(count), .bytes = kFloatBytes * 3 * real(count), .cost_units = real(count)});
 }
 
 Cost average_pool_cost(std::size_t images, std::size_t pixels, std::size_t channels) {
   const double inputs = real(images) * real(pixels) * real(channels);
   const double outputs = real(images) * real(channels);
-  return {.flops = inputs + outputs,
-          .comparisons = 0,
-          .bytes = kFloatBytes * (inputs + outputs),
-          .working_set_bytes = kFloatBytes * (inputs + outputs),
-          .cost_units = inputs};
+  return reads_once(
+      {.flops = inputs + outputs, .bytes = kFloatBytes * (inputs + outputs), .cost_units = inputs});
 }
 
 Cost softmax_cost(std::size_t rows, std::size_t columns) {
   const double count = real(rows) * real(columns);
-  return {.flops = 4 * count,
-          .comparisons = count,
-          .bytes = kFloatBytes * 2 * count,
-          .working_set_bytes = kFloatBytes * 2 * count,
-          .cost_units = count};
+  return reads_once({.flops = 4 * count,
+                     .comparisons = count,
+                     .bytes = kFloatBytes * 2 * count,
+                     .cost_units = count});
 }
 
 Cost linear_grad_weights_cost(std::size_t inputs, std::size_t outputs, std::size_t documents) {
   const double multiply_adds = real(inputs) * real(outputs) * real(documents);
   const double activations = (real(inputs) + real(outputs)) * real(documents);
   const double bytes = kFloatBytes * (activations + real(outputs) * (real(inputs) + 1));
-  return {.flops = 2 * multiply_adds + real(outputs) * real(documents),
-          .comparisons = 0,
-          .bytes = bytes,
-          .working_set_bytes = bytes,
-          .cost_units = multiply_adds};
+  return reads_once({.flops = 2 * multiply_adds + real(outputs) * real(documents),
+                     .bytes = bytes,
+                     .cost_units = multiply_adds});
 }
 
 Cost linear_grad_input_cost(std::size_t inputs, std::size_t outputs, std::size_t documents) {
   const double multiply_adds = real(inputs) * real(outputs) * real(documents);
   const double activations = (real(inputs) + real(outputs)) * real(documents);
   const double bytes = kFloatBytes * (activations + real(outputs) * real(inputs));
-  return {.flops = 2 * multiply_adds,
-          .comparisons = 0,
-          .bytes = bytes,
-          .working_set_bytes = bytes,
-          .cost_units = multiply_adds};
+  return reads_once({.flops = 2 * multiply_adds, .bytes = bytes, .cost_units = multiply_adds});
 }
 
 Cost relu_backward_cost(std::size_t count) {
-  return {.flops = 0,
-          .comparisons = real(count),
-          .bytes = kFloatBytes * 3 * real(count),
-          .working_set_bytes = kFloatBytes * 3 * real(count),
-          .cost_units = real(count)};
+  return reads_once({.comparisons = real(count),
+                     .bytes = kFloatBytes * 3 * real(count),
+                     .cost_units = real(count)});
 }
 
 Cost cross_entropy_cost(std::size_t rows, std::size_t columns) {
   const double bytes = kFloatBytes * 2 * real(rows) * real(columns) + real(rows);
-  return {.flops = real(rows),
-          .comparisons = 0,
-          .bytes = bytes,
-          .working_set_bytes = bytes,
-          .cost_units = real(rows)};
+  return reads_once({.flops = real(rows), .bytes = bytes, .cost_units = real(rows)});
 }
 
 Cost sgd_cost(std::size_t count) {
   return {.flops = 3 * real(count),
-          .comparisons = 0,
           .bytes = kFloatBytes * 3 * real(count),
           .working_set_bytes = kFloatBytes * 2 * real(count),
           .cost_units = real(count)};

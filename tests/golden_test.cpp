@@ -686,11 +686,10 @@ TEST(Golden, Machine) {
   flops.resolved.caveat = "FMA counts twice";
   flops.resolved.document = "a manual";
   flops.terms = {{"FP:SCALAR", 0x3c7, 1}, {"FP:PACKED", 0x20c7, 8}};
-  flops.status = "unsupported";
+  flops.tried = CountStatus::kUnsupported;
   flops.reason = "no PMU";
   EventLine none;
   none.resolved.name = none.resolved.shown_as = "llc-miss";
-  none.status = "none";
   events.cores = {{"Intel Sapphire Rapids", "cpu", {flops, none}}};
   expect_golden("events.json", events_json(events));
   expect_document("events", events_document(events));

@@ -15,27 +15,27 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-EventLine line(const char* name, const char* status, const char* reason) {
+EventLine line(const char* name, CountStatus status, const char* reason) {
   EventLine line;
   line.resolved.name = line.resolved.shown_as = name;
   line.resolved.source = "own table";
   line.resolved.document = "a manual";
-  line.status = status;
+  line.tried = status;
   line.reason = reason;
   return line;
 }
 
 Events sample() {
-  EventLine flops = line("flops", "unsupported", "no PMU");
+  EventLine flops = line("flops", CountStatus::kUnsupported, "no PMU");
   flops.terms = {{"FP:SCALAR", 0x3c7, 1}, {"FP:PACKED", 0x20c7, 8}};
   flops.resolved.event = "cpu/FP:SCALAR/ 0x03c7 + 8 x cpu/FP:PACKED/ 0x20c7";
   flops.resolved.meaning = "operations";
   flops.resolved.caveat = "FMA counts twice";
-  EventLine stalls = line("stalls", "unsupported", "no PMU");
+  EventLine stalls = line("stalls", CountStatus::kUnsupported, "no PMU");
   stalls.terms = {{"STALL", 0x24, 1}};
   stalls.resolved.event = "cpu/STALL/ 0x24";
   stalls.resolved.shown_as = "backend-stalls";
-  EventLine clock = line("task-clock", "ok", "");
+  EventLine clock = line("task-clock", CountStatus::kOk, "");
   clock.resolved.event = "PERF_TYPE_SOFTWARE 0x1";
   Events events;
   events.version = "1";

@@ -25,20 +25,6 @@ constexpr double kMostBytes = 256e6;
 // What a call costs by itself, and FLOP on vectors, in FLOP of a matrix product.
 constexpr double kCallFlops = 500, kVectorWeight = 10;
 
-struct ReplayForm {
-  std::string_view operation, arguments;
-};
-constexpr ReplayForm kForms[] = {
-    {"gemm", "tvmnkaABbC"}, {"gemmt", "utvnkaABbC"}, {"symm", "sumnaABbC"},  {"hemm", "sumnaABbC"},
-    {"syrk", "utnkaAbC"},   {"herk", "utnkpAqC"},    {"syr2k", "utnkaABbC"}, {"her2k", "utnkaABqC"},
-    {"trmm", "sutdmnaAB"},  {"trsm", "sutdmnaAB"},   {"gemv", "tmkaAxby"},   {"ger", "mnaxyA"},
-    {"geru", "mnaxyA"},     {"gerc", "mnaxyA"},      {"symv", "umaAxby"},    {"hemv", "umaAxby"},
-    {"spmv", "umaPxby"},    {"hpmv", "umaPxby"},     {"trmv", "utdmAx"},     {"trsv", "utdmAx"},
-    {"tpmv", "utdmPx"},     {"tpsv", "utdmPx"},      {"syr", "umaxA"},       {"her", "umpxA"},
-    {"spr", "umaxP"},       {"hpr", "umpxP"},        {"syr2", "umaxyA"},     {"her2", "umaxyA"},
-    {"spr2", "umaxyP"},     {"hpr2", "umaxyP"},      {"dot", "kxy"},         {"axpy", "kaxy"},
-};
-
 double bytes_of(const RoutineName& name, const Shape& shape) {
   const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
              k = static_cast<double>(shape.k);
@@ -82,10 +68,10 @@ struct PossibleCall {
 }  // namespace
 
 std::string_view replay_arguments(std::string_view operation) {
-  const auto* const found =
-      std::find_if(std::begin(kForms), std::end(kForms),
-                   [&](const ReplayForm& form) { return form.operation == operation; });
-  return found != std::end(kForms) ? found->arguments : "";
+  using observe::routine_names::kOperations;
+  const auto* const found = std::find_if(std::begin(kOperations), std::end(kOperations),
+                                         [&](const auto& each) { return each.name == operation; });
+  return found != std::end(kOperations) && found->replayed ? found->arguments : "";
 }
 
 std::optional<RoutineName> parse_routine_name(std::string_view symbol) {

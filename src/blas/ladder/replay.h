@@ -31,10 +31,8 @@ Replay plan_replay(const report::Called& called);
 std::string replay_text(const std::vector<ReplayCall>& calls);
 std::optional<std::vector<ReplayCall>> parse_replay(const std::string& text);
 
-// The arguments of an operation in Fortran, a letter each, in their order:
-//   s side, u uplo, t and v transposes, d diag; m n k dimensions; a b scalars, p q real ones of a
-//   complex routine; A B C matrices with their leading dimension, P a packed one; x y vectors with
-//   their step. "" for an operation that cannot be made again.
+// The arguments of an operation, as the table of routines has them (observe/calls/blas_routine.h);
+// "" for one that cannot be made again.
 std::string_view replay_arguments(std::string_view operation);
 
 // A routine by the parts of its name.

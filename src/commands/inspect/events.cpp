@@ -68,8 +68,8 @@ Result<report::Events> look_here(unsigned cpu, const std::vector<std::string>& n
   if (device != nullptr) lines.pmu = device->name;
   for (std::size_t i = 0; i < names.size(); ++i) {
     TRY(ResolvedEvent resolved, resolve(machine, cpu, names[i]));
-    lines.events.push_back({std::move(resolved), table_terms(core, names[i]),
-                            to_string(counts[i].status), counts[i].reason});
+    lines.events.push_back({std::move(resolved), table_terms(core, names[i]), counts[i].status,
+                            report::Encoding::kNone, counts[i].reason});
   }
   return events;
 }
@@ -86,8 +86,9 @@ Machine imagine(const CpuId& id, const CoreRow& core) {
   return machine;
 }
 
-std::string status_elsewhere(const ResolvedEvent& event, const std::vector<NativeTerm>& terms) {
-  return !terms.empty() ? "encoded" : event.countable() ? "generic" : "none";
+report::Encoding encoding_of(const ResolvedEvent& event, const std::vector<NativeTerm>& terms) {
+  using enum report::Encoding;
+  return !terms.empty() ? kEncoded : event.countable() ? kGeneric : kNone;
 }
 
 Result<report::Events> look_at(const CpuId& id, const std::vector<std::string>& names) {
@@ -108,10 +109,10 @@ Result<report::Events> look_at(const CpuId& id, const std::vector<std::string>& 
       }
       TRY(ResolvedEvent resolved, resolve(machine, 0, name));
       std::vector<NativeTerm> terms = table_terms(core, name);
-      std::string status = status_elsewhere(resolved, terms);
+      const report::Encoding encoding = encoding_of(resolved, terms);
       std::string reason = resolved.countable() ? "" : to_text(resolved.refusal);
       lines.events.push_back(
-          {std::move(resolved), std::move(terms), std::move(status), std::move(reason)});
+          {std::move(resolved), std::move(terms), std::nullopt, encoding, std::move(reason)});
     }
   }
   return events;

@@ -39,67 +39,70 @@ inline constexpr signed char kBySide = -2;
 
 namespace routine_names {
 
-// An operation, for which types it is there, and the positions in Fortran. The C interface has the
-// memory layout in front, but not where there is no matrix.
+// An operation, for which types it is there, and its arguments in Fortran, a letter each:
+//   s side, u uplo, t and v transposes, d diag; m n k dimensions; a b scalars, p q real ones of a
+//   complex routine; A B C matrices with their leading dimension, P a packed one; x y vectors with
+//   their step; r where the result goes.
+// The C interface has the memory layout in front, but not where there is no matrix.
 struct Operation {
   const char* name;
   const char* types;
   bool timed;
   bool layout_in_c;
   Work work = Work::kUnknown;
-  signed char m = kOne, n = kOne, k = kOne;
-  signed char side = -1, transpose_a = -1, transpose_b = -1;
+  const char* arguments = "";
+  bool replayed = true;  // false: some libraries have no such routine, or it returns by a pointer
 };
 
 // The dimensions of what comes in batches do not tell how many there are; those of bands are four.
 inline constexpr Operation kOperations[] = {
-    {"gemm", "sdcz", true, true, Work::kProduct, 2, 3, 4, -1, 0, 1},
-    {"gemm3m", "cz", true, true, Work::kProduct, 2, 3, 4, -1, 0, 1},
-    {"gemmt", "sdcz", true, true, Work::kHalf, 3, 3, 4, -1, 1, 2},
-    {"gemmtr", "sdcz", true, true, Work::kHalf, 3, 3, 4, -1, 1, 2},
+    {"gemm", "sdcz", true, true, Work::kProduct, "tvmnkaABbC"},
+    {"gemm3m", "cz", true, true, Work::kProduct, "tvmnkaABbC", false},
+    {"gemmt", "sdcz", true, true, Work::kHalf, "utvnkaABbC"},
+    {"gemmtr", "sdcz", true, true, Work::kHalf, "utvnkaABbC", false},
     {"gemm_batch", "sdcz", true, true},
     {"gemm_batch_strided", "sdcz", true, true},
-    {"syrk", "sdcz", true, true, Work::kHalf, 2, 2, 3, -1, 1},
-    {"herk", "cz", true, true, Work::kHalf, 2, 2, 3, -1, 1},
-    {"syr2k", "sdcz", true, true, Work::kHalfOfBoth, 2, 2, 3, -1, 1},
-    {"her2k", "cz", true, true, Work::kHalfOfBoth, 2, 2, 3, -1, 1},
-    {"symm", "sdcz", true, true, Work::kProduct, 2, 3, kBySide, 0},
-    {"hemm", "cz", true, true, Work::kProduct, 2, 3, kBySide, 0},
-    {"trmm", "sdcz", true, true, Work::kTriangle, 4, 5, kBySide, 0, 2},
-    {"trsm", "sdcz", true, true, Work::kTriangle, 4, 5, kBySide, 0, 2},
-    {"gemv", "sdcz", false, true, Work::kProduct, 1, kOne, 2, -1, 0},
-    {"ger", "sd", false, true, Work::kProduct, 0, 1, kOne},
-    {"geru", "cz", false, true, Work::kProduct, 0, 1, kOne},
-    {"gerc", "cz", false, true, Work::kProduct, 0, 1, kOne},
-    {"symv", "sdcz", false, true, Work::kProduct, 1, kOne, 1},
-    {"hemv", "cz", false, true, Work::kProduct, 1, kOne, 1},
-    {"spmv", "sdcz", false, true, Work::kProduct, 1, kOne, 1},
-    {"hpmv", "cz", false, true, Work::kProduct, 1, kOne, 1},
-    {"trmv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
-    {"trsv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
-    {"tpmv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
-    {"tpsv", "sdcz", false, true, Work::kTriangle, 3, kOne, 3, -1, 1},
-    {"syr", "sdcz", false, true, Work::kHalf, 1, 1, kOne},
-    {"her", "cz", false, true, Work::kHalf, 1, 1, kOne},
-    {"spr", "sdcz", false, true, Work::kHalf, 1, 1, kOne},
-    {"hpr", "cz", false, true, Work::kHalf, 1, 1, kOne},
-    {"syr2", "sd", false, true, Work::kHalfOfBoth, 1, 1, kOne},
-    {"her2", "cz", false, true, Work::kHalfOfBoth, 1, 1, kOne},
-    {"spr2", "sd", false, true, Work::kHalfOfBoth, 1, 1, kOne},
-    {"hpr2", "cz", false, true, Work::kHalfOfBoth, 1, 1, kOne},
+    {"syrk", "sdcz", true, true, Work::kHalf, "utnkaAbC"},
+    {"herk", "cz", true, true, Work::kHalf, "utnkpAqC"},
+    {"syr2k", "sdcz", true, true, Work::kHalfOfBoth, "utnkaABbC"},
+    {"her2k", "cz", true, true, Work::kHalfOfBoth, "utnkaABqC"},
+    {"symm", "sdcz", true, true, Work::kProduct, "sumnaABbC"},
+    {"hemm", "cz", true, true, Work::kProduct, "sumnaABbC"},
+    {"trmm", "sdcz", true, true, Work::kTriangle, "sutdmnaAB"},
+    {"trsm", "sdcz", true, true, Work::kTriangle, "sutdmnaAB"},
+    {"gemv", "sdcz", false, true, Work::kProduct, "tmkaAxby"},
+    {"ger", "sd", false, true, Work::kProduct, "mnaxyA"},
+    {"geru", "cz", false, true, Work::kProduct, "mnaxyA"},
+    {"gerc", "cz", false, true, Work::kProduct, "mnaxyA"},
+    {"symv", "sdcz", false, true, Work::kProduct, "umaAxby"},
+    {"hemv", "cz", false, true, Work::kProduct, "umaAxby"},
+    {"spmv", "sdcz", false, true, Work::kProduct, "umaPxby"},
+    {"hpmv", "cz", false, true, Work::kProduct, "umaPxby"},
+    {"trmv", "sdcz", false, true, Work::kTriangle, "utdmAx"},
+    {"trsv", "sdcz", false, true, Work::kTriangle, "utdmAx"},
+    {"tpmv", "sdcz", false, true, Work::kTriangle, "utdmPx"},
+    {"tpsv", "sdcz", false, true, Work::kTriangle, "utdmPx"},
+    {"syr", "sdcz", false, true, Work::kHalf, "umaxA"},
+    {"her", "cz", false, true, Work::kHalf, "umpxA"},
+    {"spr", "sdcz", false, true, Work::kHalf, "umaxP"},
+    {"hpr", "cz", false, true, Work::kHalf, "umpxP"},
+    {"syr2", "sd", false, true, Work::kHalfOfBoth, "umaxyA"},
+    {"her2", "cz", false, true, Work::kHalfOfBoth, "umaxyA"},
+    {"spr2", "sd", false, true, Work::kHalfOfBoth, "umaxyP"},
+    {"hpr2", "cz", false, true, Work::kHalfOfBoth, "umaxyP"},
     {"gbmv", "sdcz", false, true},
     {"sbmv", "sd", false, true},
     {"hbmv", "cz", false, true},
     {"tbmv", "sdcz", false, true},
     {"tbsv", "sdcz", false, true},
-    {"dot", "sd", false, false, Work::kProduct, kOne, kOne, 0},
+    {"dot", "sd", false, false, Work::kProduct, "kxy"},
     // Compilers disagree on how Fortran returns a complex number: with or without a hidden argument
     // in front.
     {"dotu", "cz", false, false},
     {"dotc", "cz", false, false},
-    {"dotu_sub", "cz", false, false, Work::kProduct, kOne, kOne, 0},
-    {"dotc_sub", "cz", false, false, Work::kProduct, kOne, kOne, 0},
-    {"axpy", "sdcz", false, false, Work::kProduct, kOne, kOne, 0},
+    {"dotu_sub", "cz", false, false, Work::kProduct, "kxyr", false},
+    {"dotc_sub", "cz", false, false, Work::kProduct, "kxyr", false},
+    {"axpy", "sdcz", false, false, Work::kProduct, "kaxy"},
 };
 
 // Products on narrow types (bfloat16, half), whose names do not begin with one of the four letters.
@@ -137,21 +140,38 @@ constexpr bool is_suffix(const char* text, bool c_interface, bool& wide) {
   return wide || equal(text, c_interface ? "" : "_");
 }
 
+// Dimensions stand before what takes more than one argument.
+constexpr signed char position_of(char letter, const char* arguments) {
+  for (signed char i = 0; arguments[i] != '\0'; ++i) {
+    if (arguments[i] == letter) return i;
+  }
+  return kOne;
+}
+
 constexpr void set_operation(const Operation& operation, bool c_interface, bool complex,
                              Routine& routine) {
   routine.timed = operation.timed;
   routine.complex = complex;
   routine.layout = c_interface && operation.layout_in_c;
   routine.work = operation.work;
-  const auto moved = [&](signed char position) {
-    return static_cast<signed char>(position < 0 || !routine.layout ? position : position + 1);
+  const auto position = [&](char letter) {
+    const signed char at = position_of(letter, operation.arguments);
+    return static_cast<signed char>(at < 0 || !routine.layout ? at : at + 1);
   };
-  routine.m = moved(operation.m);
-  routine.n = moved(operation.n);
-  routine.k = moved(operation.k);
-  routine.side = moved(operation.side);
-  routine.transpose_a = moved(operation.transpose_a);
-  routine.transpose_b = moved(operation.transpose_b);
+  routine.m = position('m');
+  routine.n = position('n');
+  routine.k = position('k');
+  routine.side = position('s');
+  routine.transpose_a = position('t');
+  routine.transpose_b = position('v');
+  // A triangle's result is square; so is a matrix between two vectors, or beside another.
+  if (routine.work == Work::kHalf || routine.work == Work::kHalfOfBoth) {
+    routine.m = routine.n = routine.m == kOne ? routine.n : routine.m;
+  } else if (routine.side >= 0) {
+    routine.k = kBySide;
+  } else if (routine.n == kOne && routine.k == kOne) {
+    routine.k = routine.m;
+  }
 }
 
 }  // namespace routine_names

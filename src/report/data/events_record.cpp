@@ -29,7 +29,7 @@ const Record& record<report::EventLine>() {
   using report::EventLine;
   static constexpr Field kFields[] = {
       field<&EventLine::resolved, &ResolvedEvent::name>("name", "", "as asked for"),
-      field<&EventLine::status>(
+      computed<report::status_of>(
           "status", "", "as of the counters of a row; with `--cpu` `encoded`, `generic`, `none`"),
       field<&EventLine::reason>("reason", "",
                                 "why there is no count, else what to know about it here")

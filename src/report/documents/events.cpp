@@ -31,9 +31,9 @@ std::string short_native(const EventLine& line) {
   return text.empty() ? line.resolved.event : text;
 }
 
-bool has_status_of_failure(const EventLine& line) {
-  return line.status != "ok" && line.status != "scaled" && line.status != "encoded" &&
-         line.status != "generic";
+// It was tried, and there is no count.
+bool did_not_count(const EventLine& line) {
+  return line.tried && *line.tried != CountStatus::kOk && *line.tried != CountStatus::kScaled;
 }
 
 std::string what_it_is(const EventLine& line) {
@@ -57,10 +57,10 @@ Table list(const EventsCore& core) {
       .columns = {{"event", true}, {"status", true}, {"native event, or why there is none", true}}};
   Reasons reasons;
   for (const EventLine& line : core.events) {
-    table.rows.push_back({"", {line.resolved.name, line.status, what_it_is(line)}});
+    table.rows.push_back(
+        {"", {line.resolved.name, std::string(status_of(line)), what_it_is(line)}});
     // What the core lacks stands in its line already.
-    if (has_status_of_failure(line) && line.status != "none" &&
-        line.reason.find(what_it_is(line)) != 0) {
+    if (did_not_count(line) && line.reason.find(what_it_is(line)) != 0) {
       reasons.add(given(line.reason), line.resolved.name);
     }
   }
@@ -71,13 +71,14 @@ Table list(const EventsCore& core) {
 Fields explain(const EventLine& line, const Events& events, const EventsCore& core) {
   const ResolvedEvent& event = line.resolved;
   const std::string id = events.cpu_id;
-  const bool failed = has_status_of_failure(line);
+  const bool failed = line.tried ? did_not_count(line) : line.encoding == Encoding::kNone;
   const bool absent = event.event.empty();
   std::vector<Field> fields;
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) fields.push_back({label, text});
   };
-  add("status", failed ? fmt::format("{}: {}", line.status, given(line.reason)) : line.status);
+  const std::string status(status_of(line));
+  add("status", failed ? fmt::format("{}: {}", status, given(line.reason)) : status);
   add(absent ? "here" : "counts", line.reason.find(event.meaning) == 0 ? "" : event.meaning);
   if (event.shown_as != event.name) add("shown as", event.shown_as);
   const char* label = "native";
@@ -111,6 +112,10 @@ void closing(const Events& events, Document& document) {
 }
 
 }  // namespace
+
+std::string_view status_of(const EventLine& line) {
+  return line.tried ? model::name_of(*line.tried) : model::name_of(line.encoding);
+}
 
 Document events_document(const Events& events) {
   Document document;

@@ -2,8 +2,10 @@
 // `events`, `doctor`, `peak` and `workloads`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "counters/events/event_table.h"
@@ -11,16 +13,40 @@
 #include "src/model/inspect.h"
 #include "src/report/document.h"
 
+namespace hwprof {
+namespace report {
+
+// What is known of an event for a machine that is not this one.
+enum class Encoding : std::uint8_t {
+  kNone,     // that core has no such event
+  kGeneric,  // its kernel decides
+  kEncoded,  // the table has an encoding
+};
+
+}  // namespace report
+
+template <>
+struct model::EnumNames<report::Encoding> {
+  static constexpr EnumName<report::Encoding> kAll[] = {
+      {report::Encoding::kNone, "none", "that core has no such event"},
+      {report::Encoding::kGeneric, "generic", "its kernel decides"},
+      {report::Encoding::kEncoded, "encoded", "the table has an encoding"},
+  };
+};
+
+}  // namespace hwprof
+
 namespace hwprof::report {
 
 struct EventLine {
   ResolvedEvent resolved;
-  std::vector<NativeTerm> terms;  // of the own table
-  // This machine: ok, not-counted, unsupported, denied; tried. Another one: "encoded" (the table
-  // has an encoding), "generic" (its kernel decides), "none" (that core has no such event).
-  std::string status;
+  std::vector<NativeTerm> terms;     // of the own table
+  std::optional<CountStatus> tried;  // on this machine; absent: another one
+  Encoding encoding = Encoding::kNone;
   std::string reason;  // why it cannot be counted; else what to know about the count here
 };
+
+std::string_view status_of(const EventLine& line);
 
 struct EventsCore {
   std::string core;  // "AMD Zen 5"; empty: not in the table

@@ -149,8 +149,6 @@ const float* OperationBuild::pack(const V& variant, const S& shape, const W& wei
 template <class V>
 void OperationBuild::describe(const V& variant, const Cost& cost) {
   task.cost = cost;
-  // Where no variant reads anything twice, all traffic is distinct.
-  if (cost.working_set_bytes == 0) task.cost.working_set_bytes = cost.bytes;
   task.optimised = variant.name != kReferenceName;
   task.needs_blas = variant.needs_blas;
 }
