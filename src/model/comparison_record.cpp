@@ -73,6 +73,9 @@ const Record& record<Comparison>() {
       field<&Comparison::version>("hwprof.version", "", "of hwprof"),
       field<&Comparison::threshold>("threshold", "", "0.05: 5 %").column("threshold"),
       field<&Comparison::by_turns>("by_turns", "", "runs of both sides one after the other"),
+      field<&Comparison::slice_ms>("slice_ms", "ms",
+                                   "by turns: both ran at once, each stopped while the other had a "
+                                   "slice of so long; null: each run was whole"),
       field<&Comparison::stopped>("stopped", "", "by turns: why before the budget was used up")
           .null_if_empty(),
       field<&Comparison::verdict>("verdict", "", "the first line of the text"),

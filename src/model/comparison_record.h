@@ -59,6 +59,7 @@ struct Comparison {
   std::string version;
   double threshold = 0;  // 0.05: 5 %
   bool by_turns = false;
+  std::optional<std::uint64_t> slice_ms;  // by turns: both at once in slices; absent: whole runs
   std::string stopped;  // by turns: why before its budget was used up; empty: it was not
   std::string verdict;  // in words: the first line of the text
   ComparedFile baseline;

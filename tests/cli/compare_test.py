@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -314,6 +315,41 @@ class ByTurns(CliTest):
         self.assert_refused("compare", "--runs", "3", "a.json", "b.json", names="--by-turns")
         self.assert_refused("compare", "--by-turns", "true", "--runs", "1", "--", "true",
                             names="--runs")
+        self.assert_refused("compare", "--slice", "5", "a.json", "b.json", names="--by-turns")
+        self.assert_refused("compare", "--by-turns", "true", "--slice", "0", "--", "true",
+                            names="--slice")
+
+    def test_in_slices_both_run_at_once(self):
+        # Each waits for what the other writes meanwhile: whole runs would never end.
+        a, b = self.path("a"), self.path("b")
+        meet = "if [ -e %s/warm ]; then touch %%s; until [ -e %%s ]; do :; done; fi" % self.folder
+        first = meet % (a, b)
+        second = meet % (b, a) + "; touch %s/warm" % self.folder
+        done = self.turns(first, second, arguments=("--runs", "2", "--slice", "5"))
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        comparison = json.loads(done.stdout)
+        self.assertEqual(comparison["slice_ms"], 5)
+        self.assertEqual([row["samples"] for row in comparison["files"][0]["rows"]][:1], [2])
+
+    def test_a_stopped_program_goes_on_and_ends(self):
+        stopped = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+        done = self.turns(stopped, stopped, arguments=("--runs", "2", "--slice", "1"))
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        rows = {row["name"]: row for row in json.loads(done.stdout)["files"][0]["rows"]}
+        self.assertEqual(rows["CPU time"]["samples"], 2)
+
+    def test_a_command_that_fails_in_its_slice(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "warm")
+            self.assert_refused("compare", "--by-turns", "sleep 0.2", "--slice", "5", "--",
+                                "[ ! -e %s ] && touch %s" % (name, name), code=3,
+                                names=["exit code 1", "run 1"])
+
+    def test_reports_are_not_measured_in_slices(self):
+        name = self.path("A", json.dumps({"schema": "hwprof.run/1", "command": ["A"],
+                                          "wall_s": 1.0}))
+        self.assert_refused("compare", "--by-turns", "cat " + name, "--slice", "5", "--",
+                            "cat " + name, names=["--slice", "report of hwprof"])
 
     def test_a_binary_against_itself(self):
         done = hwprof(*harness.quick("--no-ladder", "--variant", "simd", "--against-binary",

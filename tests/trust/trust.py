@@ -7,7 +7,8 @@ figures of docs/trust.md. No test of the suite, since it takes minutes and asks 
     tests/trust/trust.py HWPROF same-binary     of N runs: ordered pairs in which compare alarms
     tests/trust/trust.py HWPROF factor          what hwprof run foretells of three programs, and what comes
     tests/trust/trust.py HWPROF slower          by turns, S seconds: how often a program that is made
-                                                5 % slower is found, and one that is not
+                                                5 % slower is found, and one that is not; in slices
+                                                with --slice MS
 
 Options of hwprof profile may follow behind --.
 """
@@ -189,7 +190,7 @@ def factor(options):
                 with open(report_file, encoding="utf-8") as file:
                     blas = json.load(file)["blas"]
                 if blas["program_factor"] is None:
-                    sys.exit("%s: no factor: %s" % (name, blas["calls_note"]))
+                    sys.exit("%s: no factor: %s" % (name, json.dumps(blas, indent=1)))
                 foretold.append(blas)
                 without.append(cpu_seconds(options.cpu, [program, *words], ""))
                 with_it.append(cpu_seconds(options.cpu, [program, *words], better))
@@ -209,6 +210,7 @@ def factor(options):
 def slower(options):
     """Of `--runs` comparisons by turns: where B has 5 % more work, where A has, and where none."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "planted.c")
+    slices = ["--slice", str(options.slice)] if options.slice else []
     rows = [("B against A", "comparisons", "wall time", "CPU time")]
     with tempfile.TemporaryDirectory() as folder:
         built = {}
@@ -221,8 +223,8 @@ def slower(options):
             for _ in range(options.runs):
                 done = subprocess.run(
                     ["taskset", "-c", str(options.cpu), options.hwprof, "compare", "--quiet",
-                     "--format", "json", "--time-budget", str(options.seconds), "--by-turns",
-                     built[a], "--", built[b]], stdout=subprocess.PIPE, text=True, check=False)
+                     "--format", "json", "--time-budget", str(options.seconds), *slices,
+                     "--by-turns", built[a], "--", built[b]], stdout=subprocess.PIPE, text=True, check=False)
                 for row in json.loads(done.stdout)["files"][0]["rows"]:
                     verdicts[row["name"]].append(row["verdict"])
             rows.append(("%d %% more work" % (b - a), options.runs,
@@ -243,6 +245,7 @@ def main():
     parser.add_argument("--folder", default="", help="of the better BLAS; default: that of the tests")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=8, help="time budget of a run")
+    parser.add_argument("--slice", type=int, default=0, help="of compare, in milliseconds")
     # Behind --: more options of hwprof profile.
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)

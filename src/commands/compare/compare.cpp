@@ -21,7 +21,7 @@
 namespace hwprof {
 namespace {
 
-constexpr std::uint64_t kMostTurns = 10000;
+constexpr std::uint64_t kMostTurns = 10000, kMostSliceMs = 1000;
 // Several runs a side, or runs by turns, show smaller differences than one run can.
 constexpr double kThresholdOfOneRun = 0.05, kThresholdOfRuns = 0.02;
 
@@ -31,6 +31,7 @@ struct CompareOptions {
   std::string by_turns;             // the baseline's command; empty: files
   std::optional<double> threshold;
   std::optional<std::size_t> runs;
+  std::optional<std::uint64_t> slice_ms;
   double budget_s = 60;
   bool strict = false, accept_busy = false;
   Output output;
@@ -122,6 +123,7 @@ struct Sides {
   std::vector<Comparable> all;
   bool several_runs = false;  // of each
   bool by_turns = false;
+  std::optional<std::uint64_t> slice_ms;
   std::string stopped;
 };
 
@@ -150,11 +152,13 @@ Result<Sides> read_sides(const CompareOptions& options) {
   std::vector<std::string> paths = options.files;
   paths.insert(paths.end(), options.others.begin(), options.others.end());
   TRY(std::vector<Comparable> reports, read_all(paths, options.accept_busy));
-  if (options.others.empty()) return Sides{.all = std::move(reports), .stopped = {}};
+  if (options.others.empty())
+    return Sides{.all = std::move(reports), .slice_ms = {}, .stopped = {}};
   const auto begin = std::make_move_iterator(reports.begin());
   const auto middle = begin + static_cast<std::ptrdiff_t>(options.files.size());
   Sides sides{.all = {},
               .several_runs = options.files.size() > 1 && options.others.size() > 1,
+              .slice_ms = {},
               .stopped = {}};
   sides.all.push_back(merge_runs({begin, middle}));
   sides.all.push_back(merge_runs({middle, std::make_move_iterator(reports.end())}));
@@ -163,8 +167,11 @@ Result<Sides> read_sides(const CompareOptions& options) {
 
 Result<Sides> turn_sides(const TurnsOptions& options) {
   TRY(Turns turns, run_by_turns(options));
-  Sides sides{
-      .all = {}, .several_runs = true, .by_turns = true, .stopped = std::move(turns.stopped)};
+  Sides sides{.all = {},
+              .several_runs = true,
+              .by_turns = true,
+              .slice_ms = options.slice_ms,
+              .stopped = std::move(turns.stopped)};
   sides.all.push_back(std::move(turns.baseline));
   sides.all.push_back(std::move(turns.other));
   return sides;
@@ -188,6 +195,7 @@ report::Comparison compare_sides(const Sides& sides, double threshold) {
   record.version = HWPROF_VERSION;
   record.threshold = threshold;
   record.by_turns = sides.by_turns;
+  record.slice_ms = sides.slice_ms;
   record.stopped = sides.stopped;
   record.baseline = baseline.file;
   for (std::size_t i = 0, next = 0; i < matches.size(); ++i) {
@@ -235,7 +243,8 @@ Result<int> run_compare(const CompareOptions& options) {
   TRY(const Sides sides, turn_sides({.baseline = options.by_turns,
                                      .other = other,
                                      .budget_s = options.budget_s,
-                                     .runs = options.runs}));
+                                     .runs = options.runs,
+                                     .slice_ms = options.slice_ms}));
   return report_sides(sides, options);
 }
 
@@ -283,6 +292,13 @@ cli::Action compare_command(cli::Options& options) {
   options
       .value("--time-budget", "S", to->budget_s, cli::seconds(cli::kMaxSeconds),
              "Begin no pair that would end after S seconds. Default: 60.")
+      .needs(by_turns);
+  options
+      .value(
+          "--slice", "MS", to->slice_ms, cli::whole(1, kMostSliceMs),
+          "Run both at once, each stopped while the other has its slice of so many milliseconds: "
+          "10 shows differences that whole runs on a busy machine hide. For programs that may run "
+          "side by side (files, ports, memory) and compute rather than wait. Default: whole runs.")
       .needs(by_turns);
   options.value("--threshold", "SHARE", to->threshold, cli::parse_share,
                 "Call a row slower or faster beyond this share of its time: 5%, 5 or 0.05. "

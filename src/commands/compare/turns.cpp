@@ -48,6 +48,14 @@ struct TurnEnd {
   double wall_s = 0, cpu_s = 0;
 };
 
+// A command that runs; what it prints goes to memory.
+struct Started {
+  UniqueFd out, err;
+  pid_t child = 0;
+  UniqueFd ended;      // a pidfd
+  double wall_ns = 0;  // in which it was not stopped
+};
+
 // The shell in a process group of its own, so that all that it started can be ended with it.
 Result<pid_t> start_in_group(const std::string& command, int out, int err) {
   posix_spawn_file_actions_t files;
@@ -71,49 +79,98 @@ Result<pid_t> start_in_group(const std::string& command, int out, int err) {
   return child;
 }
 
-// Until it has ended. Interrupted, its whole group is asked to end, and after a while made to.
-rusage wait_for_group(pid_t child, int& status) {
-  constexpr int kLookMs = 100, kPatienceMs = 3000;
-  const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  int asked_ms = -1;  // since it was asked
-  for (;;) {
-    rusage usage{};
-    const bool over =
-        retry_interrupted([&] { return ::wait4(child, &status, WNOHANG, &usage); }) == child;
-    if (over) {
-      if (asked_ms >= 0) ::kill(-child, SIGKILL);  // what the shell had started
-      return usage;
-    }
-    if (interrupted() && asked_ms < 0) {
-      ::kill(-child, SIGTERM);
-      asked_ms = 0;
-    } else if (asked_ms >= kPatienceMs) {
-      ::kill(-child, SIGKILL);
-    }
-    pollfd event{ended.get(), POLLIN, 0};
-    ::poll(&event, 1, kLookMs);
-    if (asked_ms >= 0) asked_ms += kLookMs;
-  }
+Result<Started> start(const std::string& command) {
+  Started started;
+  TRY(started.out, memory_file());
+  TRY(started.err, memory_file());
+  TRY(started.child, start_in_group(command, started.out.get(), started.err.get()));
+  started.ended = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, started.child, 0)));
+  return started;
 }
 
 double turn_seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-Result<TurnEnd> run_turn(const std::string& command) {
-  TRY(const UniqueFd out, memory_file());
-  TRY(const UniqueFd err, memory_file());
-  TurnEnd end;
+// Absent: it has not ended within `limit_ms`.
+std::optional<TurnEnd> end_within(Started& started, int limit_ms) {
   const double before = wall_ns();
-  TRY(const pid_t child, start_in_group(command, out.get(), err.get()));
+  pollfd event{started.ended.get(), POLLIN, 0};
+  ::poll(&event, 1, limit_ms);
+  started.wall_ns += wall_ns() - before;
+  rusage usage{};
   int status = 0;
-  const rusage usage = wait_for_group(child, status);
-  end.wall_s = (wall_ns() - before) * 1e-9;
-  end.cpu_s = turn_seconds(usage.ru_utime) + turn_seconds(usage.ru_stime);
-  end.exit = exit_code_from(status);
-  end.out = content_of(out);
-  end.err = content_of(err);
-  return end;
+  const pid_t over =
+      retry_interrupted([&] { return ::wait4(started.child, &status, WNOHANG, &usage); });
+  if (over != started.child) return std::nullopt;
+  return TurnEnd{.out = content_of(started.out),
+                 .err = content_of(started.err),
+                 .exit = exit_code_from(status),
+                 .wall_s = started.wall_ns * 1e-9,
+                 .cpu_s = turn_seconds(usage.ru_utime) + turn_seconds(usage.ru_stime)};
+}
+
+// Interrupted, its whole group is asked to end, and after a while made to.
+TurnEnd wait_for_group(Started& started) {
+  constexpr int kLookMs = 100, kPatienceMs = 3000;
+  int asked_ms = -1;  // since it was asked
+  for (;;) {
+    if (std::optional<TurnEnd> end = end_within(started, kLookMs)) {
+      if (asked_ms >= 0) ::kill(-started.child, SIGKILL);  // what the shell had started
+      return *std::move(end);
+    }
+    if (asked_ms >= 0) asked_ms += kLookMs;
+    if (interrupted() && asked_ms < 0) {
+      ::kill(-started.child, SIGTERM);
+      asked_ms = 0;
+    } else if (asked_ms >= kPatienceMs) {
+      ::kill(-started.child, SIGKILL);
+    }
+  }
+}
+
+using Pair = std::array<TurnEnd, 2>;
+
+Result<Pair> run_whole(const std::array<std::string, 2>& commands, std::size_t first) {
+  Pair ends;
+  for (const std::size_t side : {first, 1 - first}) {
+    TRY(Started started, start(commands[side]));
+    ends[side] = wait_for_group(started);
+    if (interrupted() || ends[side].exit != 0) break;
+  }
+  return ends;
+}
+
+// Both at once, each stopped while the other runs: a mood of the machine that is shorter than a run
+// meets both alike. Should we be killed meanwhile, the kernel lets a stopped group that lost its
+// parent go on, with SIGHUP (setpgid(2)).
+Result<Pair> run_in_slices(const std::array<std::string, 2>& commands, std::size_t first,
+                           int slice_ms) {
+  std::array<Started, 2> started;
+  std::array<std::optional<TurnEnd>, 2> ends;
+  for (const std::size_t side : {first, 1 - first}) {
+    auto one = start(commands[side]);
+    if (!one) {
+      if (side != first) {
+        ::kill(-started[first].child, SIGKILL);
+        wait_for_group(started[first]);
+      }
+      return tl::unexpected(std::move(one).error());
+    }
+    started[side] = *std::move(one);
+    ::kill(-started[side].child, SIGSTOP);
+  }
+  for (std::size_t side = first; !interrupted() && !ends[0] && !ends[1]; side = 1 - side) {
+    ::kill(-started[side].child, SIGCONT);
+    ends[side] = end_within(started[side], slice_ms);
+    if (!ends[side]) ::kill(-started[side].child, SIGSTOP);
+  }
+  for (const std::size_t side : {0, 1}) {
+    if (ends[side]) continue;
+    ::kill(-started[side].child, SIGCONT);
+    ends[side] = wait_for_group(started[side]);
+  }
+  return Pair{*std::move(ends[0]), *std::move(ends[1])};
 }
 
 std::string last_line(std::string_view text) {
@@ -155,7 +212,8 @@ Result<Comparable> comparable_turn(const std::string& command, const TurnEnd& en
 
 class TurnTaker {
  public:
-  explicit TurnTaker(const TurnsOptions& options) : options_(options) {}
+  explicit TurnTaker(const TurnsOptions& options)
+      : options_(options), commands_{options.baseline, options.other} {}
 
   Result<Turns> run() {
     watch_interrupts();
@@ -170,20 +228,24 @@ class TurnTaker {
                                     wall_ns() - begin + longest_pair_ns > options_.budget_s * 1e9;
       if (enough) break;
       const double before = wall_ns();
-      std::array<std::optional<Comparable>, 2> both;
+      // The first pair runs whole: only then it is known what they are, and it may wait for a disk.
+      TRY(const Pair ends,
+          options_.slice_ms&& warm
+              ? run_in_slices(commands_, pair % 2, static_cast<int>(*options_.slice_ms))
+              : run_whole(commands_, pair % 2));
+      if (interrupted()) break;
+      std::array<Comparable, 2> both;
       for (const std::size_t side : {pair % 2, 1 - pair % 2}) {
-        TRY(both[side], turn(side));
-        if (!both[side]) break;  // interrupted
+        TRY(both[side], made_of(side, ends[side]));
       }
-      if (!both[0] || !both[1]) break;
-      TRY(check_pair(*both[0], *both[1]));
+      TRY(check_pair(both[0], both[1]));
       longest_pair_ns = std::max(longest_pair_ns, wall_ns() - before);
       // A program reads its files from a disk once; a report's times are its own.
-      if (!warm && both[0]->file.schema.empty()) {
+      if (!warm && both[0].file.schema.empty()) {
         warm = true;
         continue;
       }
-      for (const std::size_t side : {0, 1}) runs_[side].push_back(*std::move(both[side]));
+      for (const std::size_t side : {0, 1}) runs_[side].push_back(std::move(both[side]));
       spdlog::info("pair {}, after {:.1f} s", runs_[0].size(), (wall_ns() - begin) * 1e-9);
     }
     if (interrupted()) turns.stopped = "interrupted";
@@ -201,27 +263,24 @@ class TurnTaker {
   }
 
  private:
-  [[nodiscard]] const std::string& command(std::size_t side) const {
-    return side == 0 ? options_.baseline : options_.other;
-  }
-
-  // Absent: interrupted.
-  Result<std::optional<Comparable>> turn(std::size_t side) {
-    TRY(const TurnEnd end, run_turn(command(side)));
-    if (interrupted()) return std::nullopt;
+  Result<Comparable> made_of(std::size_t side, const TurnEnd& end) const {
     if (end.exit != 0) {
       const std::string said = last_line(end.err);
       return environment_error(
           0,
-          fmt::format("'{}' ended with exit code {} in its run {}{}", command(side), end.exit,
+          fmt::format("'{}' ended with exit code {} in its run {}{}", commands_[side], end.exit,
                       runs_[side].size() + 1, said.empty() ? "" : ": " + said),
           "both commands must succeed each time");
     }
-    TRY(Comparable made, comparable_turn(command(side), end));
-    return made;
+    return comparable_turn(commands_[side], end);
   }
 
   Result<void> check_pair(const Comparable& a, const Comparable& b) const {
+    if (options_.slice_ms && !a.file.schema.empty()) {
+      return usage_error(
+          "--slice stops and continues what it runs: no report of hwprof is measured so",
+          "run it by turns without --slice");
+    }
     if (a.file.schema != b.file.schema) {
       const auto kind = [](const std::string& schema) {
         return schema.empty() ? std::string("no report of hwprof") : schema;
@@ -239,6 +298,7 @@ class TurnTaker {
   }
 
   const TurnsOptions& options_;
+  const std::array<std::string, 2> commands_;
   std::array<std::vector<Comparable>, 2> runs_;
 };
 

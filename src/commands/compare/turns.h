@@ -16,6 +16,8 @@ struct TurnsOptions {
   std::string baseline, other;                     // for /bin/sh
   double budget_s = 60;                            // no further pair is begun that would not fit
   std::optional<std::size_t> runs = std::nullopt;  // a side; absent: as many as the budget holds
+  // Both run at once, each stopped while the other has its slice; absent: each run is whole.
+  std::optional<std::uint64_t> slice_ms = std::nullopt;
 };
 
 struct Turns {

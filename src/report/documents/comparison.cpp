@@ -177,11 +177,13 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
       .rows = {},
       .notes = {}};
   Reasons reasons;
-  bool interval = false, beside_peak = false;
+  bool interval = false, beside_peak = false, open = false;
   for (const ComparedRow& row : file.rows) {
     if (!row.reason.empty()) reasons.add(row.reason, row.label);
-    if (row.verdict == Change::kUndecided)
+    if (row.verdict == Change::kUndecided) {
       reasons.add("undecided: " + runs_needed_text(row), row.label);
+      open = true;
+    }
     interval = interval || row.ratio_low;
     beside_peak = beside_peak || row.peak_ratio;
     table.rows.push_back(
@@ -197,7 +199,9 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
         "ratio: the other side over the baseline, above 1 is slower, with its 95 % interval {}. "
         "Slower or faster: the whole interval beyond {}, and p of a ratio of 1 below 0.05 after "
         "Holm's correction for {}. Same: the whole interval within {}. Undecided: neither.",
-        comparison.by_turns ? "from the ratios of neighbouring runs"
+        comparison.by_turns ? comparison.slice_ms
+                                  ? "from the ratios of runs that shared the CPU slice by slice"
+                                  : "from the ratios of neighbouring runs"
                             : "between runs: of a single one a side, with what such runs differ by",
         threshold_text(comparison.threshold),
         counted(table.rows.size() * comparison.files.size(), "row"),
@@ -209,6 +213,13 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
         "slice, so without the clock. Where the time differs and that does not: clock.");
   }
   std::vector<std::string> missing = reasons.sentences();
+  // Only programs' own times are taken by slices.
+  if (comparison.by_turns && !comparison.slice_ms && file.file.schema.empty() && open) {
+    missing.push_back(
+        "--slice 10 lets both run at once, each stopped while the other has 10 ms: on a busy "
+        "machine "
+        "that decides with fewer runs, for programs that may run side by side");
+  }
   append(missing, unmatched_rows(file));
   append(table.notes, missing);
   table.brief = std::move(missing);
