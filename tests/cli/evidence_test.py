@@ -244,9 +244,8 @@ int main(void) {
 
 
 class LibraryThatNobodyKnows(EvidenceTest):
-    def check(self, symbol):
-        library = self.compile("libmymath.so", OWN_PRODUCT_C % symbol, "-shared", "-fPIC",
-                               "-Wl,-soname,libmymath.so")
+    def check(self, symbol, *flags):
+        library = self.compile("libmymath.so", OWN_PRODUCT_C % symbol, "-shared", "-fPIC", *flags)
         program = self.compile("program", CALLS_IT_C % (symbol, symbol),
                                "-Wl,--no-as-needed", library, "-Wl,-rpath," + self.folder)
         os.chmod(self.folder, 0o755)  # what others can write, is not loaded
@@ -267,10 +266,13 @@ class LibraryThatNobodyKnows(EvidenceTest):
         self.assertIsNotNone(found[0]["calls_fraction"], found[0]["reason"])
 
     def test_its_calls_are_judged_by_what_they_are(self):
+        self.check("dgemm_", "-Wl,-soname,libmymath.so")
+
+    def test_a_library_without_a_soname_is_no_program(self):
         self.check("dgemm_")
 
     def test_the_names_of_a_build_of_its_own_are_made_again(self):
-        self.check("scipy_dgemm_")
+        self.check("scipy_dgemm_", "-Wl,-soname,libmymath.so")
 
 
 @needs_caller

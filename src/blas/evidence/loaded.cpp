@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "src/base/text.h"
 #include "src/blas/evidence/chosen_core.h"
@@ -278,7 +279,12 @@ void add_called_libraries(const report::Called& called,
     const observe::ElfFile elf(site.library);
     if (!elf.valid() || !observe::find_routine(site.symbol.c_str(), routine) || !routine.blas)
       continue;
-    loaded.push_back({site.library, elf.soname(), elf.build_id(), Provider::kUnknown, true});
+    std::string soname = elf.soname();
+    // Without one the loader knows it by its file; what another file calls is not the program.
+    if (soname.empty() && !site.caller.empty() && site.caller != site.library)
+      soname = site.library.substr(site.library.rfind('/') + 1);
+    loaded.push_back(
+        {site.library, std::move(soname), elf.build_id(), report::Provider::kUnknown, true});
   }
 }
 
