@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/blas/evidence/achieved_rate.h"
 #include "src/blas/evidence/called.h"
+#include "src/blas/evidence/executed.h"
 #include "src/blas/judge/judge.h"
 #include "src/blas/judge/judge_run.h"
 #include "tests/made_rung.h"

@@ -1,11 +1,10 @@
-#include "src/blas/evidence/achieved_rate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "src/blas/evidence/executed.h"
 #include "src/blas/providers/providers.h"
 #include "src/observe/calls/blas_routine.h"
 

@@ -1,5 +1,10 @@
 // E4: which library's loops the CPU time went to, how wide they compute and on how many threads.
+// E5, the speed of the calls themselves: FLOP by their shapes over the time inside them, against
+// the peak of the same machine.
 #pragma once
+
+#include <optional>
+#include <vector>
 
 #include "src/model/blas.h"
 #include "src/observe/samples/sampling.h"
@@ -8,5 +13,10 @@ namespace hwprof::blas {
 
 // Pure but for looking into the files that the hot spots name, to say who made them.
 report::Executed executed(const observe::SampleProfile& profile);
+
+// Pure. `core_peak_gflops`: float32 FMA peak of one core; absent: there is no fraction.
+report::AchievedRate achieved_rate(const report::Called& called, const report::Executed& executed,
+                                   const std::vector<report::LoadedLibrary>& loaded,
+                                   std::optional<double> core_peak_gflops);
 
 }  // namespace hwprof::blas

@@ -3,6 +3,9 @@
 // to be compared with.
 #pragma once
 
+#include <sys/types.h>
+
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,5 +21,9 @@ struct OwnOpenBlas {
 OwnOpenBlas own_openblas(const std::vector<std::string>& places);
 // Where an installed hwprof has it, then where the build has.
 OwnOpenBlas own_openblas();
+
+// Why hwprof must not run what is in this file: others than `owners` could have written it. Empty:
+// it may. Root and this user are always among the owners.
+std::string why_not_to_load(const std::string& path, std::set<uid_t> owners = {});
 
 }  // namespace hwprof::blas

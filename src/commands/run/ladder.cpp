@@ -5,11 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "src/blas/evidence/achieved_rate.h"
 #include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/executed.h"
 #include "src/blas/evidence/installed.h"
 #include "src/blas/evidence/own_openblas.h"
-#include "src/blas/evidence/trusted_file.h"
 #include "src/blas/judge/judge_run.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/run/observe.h"
