@@ -219,6 +219,35 @@ TEST(Agreement, SharesOfAPassAddUpToOneOverSeveralFilterSizes) {
   EXPECT_NEAR(sum, 1, 1e-12);
 }
 
+// Twenty slices that alternate, block by block, by `spread` around 1000 ns.
+Row row_of_blocks(report::Bound bound, double spread) {
+  Row made = row("conv1d", "simd", 9e6, 5e4, 1000);
+  made.bound = bound;
+  for (int i = 0; i < 20; ++i) {
+    report::Slice slice;
+    slice.ns = 1000 * (1 + (i / 2 % 2 == 0 ? spread : -spread));
+    made.time_ns->slices.push_back(slice);
+  }
+  return made;
+}
+
+// The printed interval holds what runs differ by, so it is never narrow: the width of the row's own
+// blocks is what the reader can act on.
+TEST(VariesWithinRun, OnlyBeyondWhatRunsDifferByAnyway) {
+  EXPECT_FALSE(varies_within_run(row_of_blocks(report::Bound::kCompute, 0.05)));
+  EXPECT_TRUE(varies_within_run(row_of_blocks(report::Bound::kCompute, 0.12)));
+  EXPECT_FALSE(varies_within_run(row_of_blocks(report::Bound::kMemory, 0.12)));
+  EXPECT_TRUE(varies_within_run(row_of_blocks(report::Bound::kMemory, 0.4)));
+}
+
+TEST(VariesWithinRun, TooFewSlicesAreSaid) {
+  Row made = row_of_blocks(report::Bound::kCompute, 0);
+  EXPECT_FALSE(varies_within_run(made));
+  made.time_ns->slices.resize(1);
+  made.time_ns->ci95_low = made.time_ns->ci95_high = std::nullopt;
+  EXPECT_TRUE(varies_within_run(made));
+}
+
 TEST(Causes, OnlyWhatWasMeasuredIsACause) {
   report::FarVariant far;
   far.time_ns = 1e5;

@@ -68,6 +68,12 @@ Interval run_interval_ns(const Row& row) {
   return {low, high};
 }
 
+bool varies_within_run(const Row& row) {
+  constexpr double kZ = 1.96;  // what runs differ by has no degrees of freedom of its own
+  return !has_interval_of(row) ||
+         relative_half_width(run_interval_ns(row), work_ns(row)) > kZ * between_runs(row.bound);
+}
+
 namespace {
 
 // Time over ceiling.

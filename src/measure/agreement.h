@@ -24,6 +24,11 @@ inline double between_runs(std::optional<report::Bound> bound) {
   return bound == report::Bound::kCompute ? kBetweenRuns : kBetweenRunsOfMemory;
 }
 
+// Do the blocks of this run say more than what runs differ by anyway? Then a longer budget or a
+// quieter machine makes the printed interval narrower; else nothing in this run can. Also where
+// there are too few slices for an interval. The row has a time.
+bool varies_within_run(const report::Row& row);
+
 // The sum of the layers' medians for each of `passes`, all of whose layers were measured.
 std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& rows,
                                                 const std::vector<report::PassVariants>& passes);

@@ -14,8 +14,6 @@
 namespace hwprof {
 namespace {
 
-constexpr double kWantedHalfWidth = 0.02;  // of an interval: wider ones are warned of
-
 template <class Time>
 void set_interval(Time& time, std::span<const double> in_order, double between) {
   if (in_order.size() < kMinSamplesForInterval) return;
@@ -251,9 +249,7 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   for (const report::Row& row : record.rows) {
     constexpr double kLargestError = 1e-3;
     wrong += row.max_rel_error && *row.max_rel_error > kLargestError;
-    if (!row.time_ns) continue;
-    wide += !row.time_ns->ci95_low ||
-            relative_half_width(run_interval_ns(row), work_ns(row)) > kWantedHalfWidth;
+    wide += row.time_ns && varies_within_run(row);
   }
   if (wrong > 0) {
     warn("wrong-result",
@@ -264,9 +260,9 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   if (wide > 0) {
     warn("wide-interval",
          fmt::format(
-             "{} of {} rows have no interval of this run's median within {:.0f} %: the machine "
-             "is noisy or {}",
-             wide, record.rows.size(), 100 * kWantedHalfWidth,
+             "{} of {} rows vary within this run by more than such runs differ by anyway, or have "
+             "too few slices for an interval: the machine is noisy or {}",
+             wide, record.rows.size(),
              budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
                            : fmt::format("--time-budget {} s is short", budget.seconds)));
   }
