@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "src/blas/evidence/installed.h"
+
 namespace hwprof::blas {
 namespace {
 

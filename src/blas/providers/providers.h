@@ -1,6 +1,6 @@
 // All that is known of each maker of a BLAS, and of who takes work away from one: a row each of the
 // table in providers.cpp. A provider is added there and nowhere else; only what must call a library
-// or decode its memory to learn its core needs code (ask.cpp, memory.cpp). Pure tables.
+// or decode its memory to learn its core needs code (chosen_core.cpp). Pure tables.
 #pragma once
 
 #include <array>
