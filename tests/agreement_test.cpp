@@ -101,7 +101,7 @@ TEST(Agreement, AnIntervalOverTheLimitIsNotJudged) {
   const report::Complexity result = judge(rows);
   EXPECT_EQ(result.agrees, std::nullopt);
   EXPECT_THAT(result.text, AllOf(StartsWith("not judged: linear simd takes 2.98 times"),
-                                 HasSubstr("2.92 to 3.04")));
+                                 HasSubstr("2.92 to 3.04: on both sides of 3, the limit;")));
 }
 
 TEST(Agreement, WhatIsFasterThanItsCeilingSaysThatTheCeilingIsWrong) {
@@ -233,19 +233,27 @@ Row row_of_blocks(report::Bound bound, double spread) {
 
 // The printed interval holds what runs differ by, so it is never narrow: the width of the row's own
 // blocks is what the reader can act on.
-TEST(VariesWithinRun, OnlyBeyondWhatRunsDifferByAnyway) {
-  EXPECT_FALSE(varies_within_run(row_of_blocks(report::Bound::kCompute, 0.05)));
-  EXPECT_TRUE(varies_within_run(row_of_blocks(report::Bound::kCompute, 0.12)));
-  EXPECT_FALSE(varies_within_run(row_of_blocks(report::Bound::kMemory, 0.12)));
-  EXPECT_TRUE(varies_within_run(row_of_blocks(report::Bound::kMemory, 0.4)));
+TEST(WideRows, OnlyBeyondWhatRunsDifferByAnyway) {
+  const auto text = [](report::Bound bound, double spread) {
+    return wide_rows_text({row_of_blocks(bound, spread)}, "--time-budget 1 s is short");
+  };
+  EXPECT_EQ(text(report::Bound::kCompute, 0.05), "");
+  EXPECT_EQ(text(report::Bound::kCompute, 0.12),
+            "of 1 measured rows 1 varies within this run by more than such runs differ by anyway: "
+            "the machine is noisy or --time-budget 1 s is short");
+  EXPECT_EQ(text(report::Bound::kMemory, 0.12), "");
+  EXPECT_NE(text(report::Bound::kMemory, 0.4), "");
 }
 
-TEST(VariesWithinRun, TooFewSlicesAreSaid) {
+TEST(WideRows, TooFewSlicesAreNoNoise) {
   Row made = row_of_blocks(report::Bound::kCompute, 0);
-  EXPECT_FALSE(varies_within_run(made));
+  Row unmeasured = made;
+  unmeasured.time_ns.reset();
   made.time_ns->slices.resize(1);
   made.time_ns->ci95_low = made.time_ns->ci95_high = std::nullopt;
-  EXPECT_TRUE(varies_within_run(made));
+  EXPECT_EQ(wide_rows_text({made, unmeasured, row_of_blocks(report::Bound::kCompute, 0)},
+                           "--time-budget 1 s is short"),
+            "of 2 measured rows 1 has too few slices for an interval: --time-budget 1 s is short");
 }
 
 TEST(Causes, OnlyWhatWasMeasuredIsACause) {

@@ -80,20 +80,21 @@ TEST(Text, FirstLineWithoutABlasSaysWhatOneWouldDo) {
   Profile profile = sample_profile();
   profile.blas = {};
   profile.blas.verdict = VerdictKind::kMissing;
-  profile.blas.why = "programs here get no BLAS at all";
+  profile.blas.why = "the loader finds none; a program has one only where it brings it along";
   profile.blas.fix = "sudo apt install libopenblas0-pthread";
-  profile.passes.assign(2, {});
-  profile.passes[0].name = "simd";
-  profile.passes[0].time_ns = 12e6;
-  profile.passes[1].name = "best-gemm";
-  profile.passes[1].time_ns = 4e6;
-  EXPECT_THAT(flowing(plain(profile)),
-              StartsWith("NO BLAS: programs here get no BLAS at all. With hwprof's own OpenBLAS, "
-                         "measured beside, best-gemm is 3.0 times faster than simd, the fastest "
-                         "written by hand. Fix: sudo apt install libopenblas0-pthread "));
-  profile.passes.pop_back();
-  EXPECT_THAT(flowing(plain(profile)),
-              StartsWith("NO BLAS: programs here get no BLAS at all. Fix:"));
+  const std::string why = "NO BLAS: the loader finds none; a program has one only where it brings";
+  EXPECT_THAT(flowing(plain(profile)), StartsWith(why + " it along. Fix: sudo apt install"));
+  Row best = profile.rows[2];
+  best.variant = "best-im2col";
+  best.library = "OpenBLAS 0.3.21 Cooperlake";
+  profile.rows.push_back(best);
+  const std::string text = flowing(plain(profile));
+  EXPECT_THAT(text, StartsWith(why + " it along. conv1d takes " + work_cell(best) +
+                               " with OpenBLAS 0.3.21 Cooperlake, which hwprof brings along, and " +
+                               work_cell(profile.rows[0]) + " by loops. Fix: sudo apt install"));
+  // Nothing was measured to choose among: no ladder.
+  EXPECT_THAT(text, Not(HasSubstr("the fastest that was measured")));
+  EXPECT_THAT(text, HasSubstr("with the core type that it chooses itself; programs get no BLAS."));
 }
 
 // Two layers on one and on two threads; `low` is that of the speed-ups.

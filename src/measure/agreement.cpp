@@ -68,10 +68,29 @@ Interval run_interval_ns(const Row& row) {
   return {low, high};
 }
 
-bool varies_within_run(const Row& row) {
+std::string wide_rows_text(const std::vector<Row>& rows, const std::string& shortage) {
   constexpr double kZ = 1.96;  // what runs differ by has no degrees of freedom of its own
-  return !has_interval_of(row) ||
-         relative_half_width(run_interval_ns(row), work_ns(row)) > kZ * between_runs(row.bound);
+  std::size_t measured = 0, few = 0, wide = 0;
+  for (const Row& row : rows) {
+    if (!row.time_ns) continue;
+    ++measured;
+    if (!has_interval_of(row)) {
+      ++few;
+    } else {
+      wide +=
+          relative_half_width(run_interval_ns(row), work_ns(row)) > kZ * between_runs(row.bound);
+    }
+  }
+  std::vector<std::string> parts;
+  if (few > 0)
+    parts.push_back(fmt::format("{} {} too few slices for an interval: {}", few,
+                                few == 1 ? "has" : "have", shortage));
+  if (wide > 0)
+    parts.push_back(fmt::format(
+        "{} {} within this run by more than such runs differ by anyway: the machine is noisy or {}",
+        wide, wide == 1 ? "varies" : "vary", shortage));
+  if (parts.empty()) return "";
+  return fmt::format("of {} measured rows {}", measured, fmt::join(parts, "; "));
 }
 
 namespace {
@@ -123,8 +142,11 @@ void judge_layer(const Row& row, const std::string& name, Objections& said) {
         distance.middle));
   } else if (distance.high > kRooflineFactor || distance.low < 1 / kRooflineFactor) {
     said.open.push_back(fmt::format(
-        "{} takes {:.3g} times the time of its ceiling, by its interval {:.3g} to {:.3g}", name,
-        distance.middle, distance.low, distance.high));
+        "{} takes {:.3g} times the time of its ceiling, by its interval {:.3g} to {:.3g}: on both "
+        "sides of {}, the limit",
+        name, distance.middle, distance.low, distance.high,
+        distance.high > kRooflineFactor ? fmt::format("{:.0f}", kRooflineFactor)
+                                        : fmt::format("1/{:.0f}", kRooflineFactor)));
   }
 }
 

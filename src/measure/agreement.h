@@ -24,10 +24,12 @@ inline double between_runs(std::optional<report::Bound> bound) {
   return bound == report::Bound::kCompute ? kBetweenRuns : kBetweenRunsOfMemory;
 }
 
-// Do the blocks of this run say more than what runs differ by anyway? Then a longer budget or a
-// quieter machine makes the printed interval narrower; else nothing in this run can. Also where
-// there are too few slices for an interval. The row has a time.
-bool varies_within_run(const report::Row& row);
+// How many rows have too few slices for an interval, and of how many the blocks of this run say
+// more than what runs differ by anyway: there a longer budget or a quieter machine makes the
+// printed interval narrower; elsewhere nothing in this run can. `shortage`: "--time-budget 10 s is
+// short".
+// "" where it is neither.
+std::string wide_rows_text(const std::vector<report::Row>& rows, const std::string& shortage);
 
 // The sum of the layers' medians for each of `passes`, all of whose layers were measured.
 std::vector<report::ForwardPass> forward_passes(const std::vector<report::Row>& rows,

@@ -330,7 +330,7 @@ Verdict judge_library(const Evidence& evidence, const std::vector<LadderRung>& l
   if (!is_known(evidence.library.provider)) {
     Verdict verdict;
     verdict.verdict = kMissing;
-    verdict.why = "programs here get no BLAS at all";
+    verdict.why = "the loader finds none; a program has one only where it brings it along";
     verdict.fix = install_advice();
     return verdict;
   }

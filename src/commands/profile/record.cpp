@@ -245,11 +245,10 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
            fmt::format("{} of {} {}: {}", count.name, row.op, row.variant, count.implausible));
     }
   }
-  std::size_t wide = 0, wrong = 0;
+  std::size_t wrong = 0;
   for (const report::Row& row : record.rows) {
     constexpr double kLargestError = 1e-3;
     wrong += row.max_rel_error && *row.max_rel_error > kLargestError;
-    wide += row.time_ns && varies_within_run(row);
   }
   if (wrong > 0) {
     warn("wrong-result",
@@ -257,15 +256,10 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
                      "trust that library",
                      wrong));
   }
-  if (wide > 0) {
-    warn("wide-interval",
-         fmt::format(
-             "{} of {} rows vary within this run by more than such runs differ by anyway, or have "
-             "too few slices for an interval: the machine is noisy or {}",
-             wide, record.rows.size(),
-             budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
-                           : fmt::format("--time-budget {} s is short", budget.seconds)));
-  }
+  const std::string wide = wide_rows_text(
+      record.rows, budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
+                                 : fmt::format("--time-budget {} s is short", budget.seconds));
+  if (!wide.empty()) warn("wide-interval", wide);
 }
 
 }  // namespace hwprof

@@ -70,18 +70,18 @@ std::string bandwidth_text(const Peak& peak) {
   return fmt::format("GB/s read/copy/triad: {}", fmt::join(parts, ", "));
 }
 
-// "CPU 0, 1 thread; FMA peak 265 GFLOP/s (avx512), memory 31.5 GB/s"
+// "CPU 0, 1 thread; measured: FMA peak 265 GFLOP/s (float32, avx512), memory 31.5 GB/s (read)"
 std::string place_text(const Profile& profile) {
   const CpuList& cpus = profile.pin.actual;
   std::string text = fmt::format("{}{}, {}", cpus_in_words(cpus),
                                  profile.pin.requested.empty() ? " (not pinned)" : "",
                                  counted(static_cast<std::uint64_t>(profile.threads), "thread"));
   if (!profile.peak) return text + "; no peak: " + given(profile.peak_reason);
-  text += fmt::format("; FMA peak {} GFLOP/s ({})", significant(profile.peak->f32_gflops, 3),
-                      profile.peak->isa);
+  text += fmt::format("; measured: FMA peak {} GFLOP/s (float32, {})",
+                      significant(profile.peak->f32_gflops, 3), profile.peak->isa);
   if (!profile.peak->bandwidth.empty()) {
     const Bandwidth& slowest = profile.peak->bandwidth.back();
-    text += fmt::format(", {} {} GB/s", slowest.level, significant(slowest.read_gbs, 3));
+    text += fmt::format(", {} {} GB/s (read)", slowest.level, significant(slowest.read_gbs, 3));
   }
   return text;
 }

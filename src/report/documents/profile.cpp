@@ -19,9 +19,7 @@ std::vector<Field> brief_findings(const Profile& profile) {
   std::vector<Field> fields;
   const Complexity& complexity = profile.complexity;
   if (!complexity.text.empty()) {
-    fields.push_back({"Complexity", complexity.agrees.value_or(false)
-                                        ? "the time agrees with the cost analysis"
-                                        : complexity.text});
+    fields.push_back({"Complexity", complexity.text});
   }
   const std::string uncounted = no_counters(profile.rows);
   if (!uncounted.empty()) fields.push_back({"Counters", uncounted});
@@ -87,28 +85,25 @@ std::string result_text(const Profile& profile) {
   return fastest.empty() ? "" : fastest_text(profile, fastest) + ".";
 }
 
-// The products that programs here could have, beside those that they have.
-std::string without_blas(const std::vector<ForwardPass>& passes) {
-  const auto fastest = [&](bool own) -> const ForwardPass* {
-    const ForwardPass* found = nullptr;
-    for (const ForwardPass& pass : passes) {
-      if (pass.name.starts_with("best-") != own) continue;
-      if (found == nullptr || pass.time_ns < found->time_ns) found = &pass;
+// Of the layer with the most work: by a BLAS that programs here could have, and by loops. "" where
+// none was measured.
+std::string what_a_blas_would_do(const std::vector<Row>& rows) {
+  const Row* best = nullptr;
+  for (const Row& row : rows) {
+    if (!row.variant.starts_with("best-") || !row.time_ns) continue;
+    if (best == nullptr || row.model.flops > best->model.flops ||
+        (row.model.flops == best->model.flops && least_ns(row) < least_ns(*best))) {
+      best = &row;
     }
-    return found;
-  };
-  const ForwardPass *own = fastest(true), *by_hand = fastest(false);
-  if (own == nullptr || by_hand == nullptr) return "";
-  const double factor = by_hand->time_ns / own->time_ns;
-  if (factor <= 1)
-    return fmt::format(
-        " With hwprof's own OpenBLAS, measured beside, {} is no faster than {}, "
-        "written by hand.",
-        own->name, by_hand->name);
-  return fmt::format(
-      " With hwprof's own OpenBLAS, measured beside, {} is {} times faster than {}, "
-      "the fastest written by hand.",
-      own->name, significant(factor, 2), by_hand->name);
+  }
+  if (best == nullptr) return "";
+  const auto loops = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.variant == "reference" && row.time_ns && row.op == best->op &&
+           row.shape == best->shape;
+  });
+  if (loops == rows.end()) return "";
+  return fmt::format(" {} takes {} with {}, which hwprof brings along, and {} by loops.", best->op,
+                     work_cell(*best), best->library, work_cell(*loops));
 }
 
 }  // namespace
@@ -117,7 +112,7 @@ Headline headline(const Profile& profile) {
   const ProfileBlas& blas = profile.blas;
   if (blas.verdict == VerdictKind::kMissing) {
     return {fmt::format("{}: {}{} Fix: {}", verdict_heading(blas.verdict), sentence(blas.why),
-                        without_blas(profile.passes), blas.fix),
+                        what_a_blas_would_do(profile.rows), blas.fix),
             false};
   }
   // Nothing is known against the BLAS: the result comes first.

@@ -70,9 +70,16 @@ std::string libraries_note(const std::vector<Row>& rows) {
   };
   const std::string best = library_of("best-"), found = library_of("blas-");
   if (best.empty()) return "";
+  // Without a BLAS no ladder is climbed.
+  if (found.empty()) {
+    return fmt::format(
+        "best-: {}, which hwprof brings along, with the core type that it chooses itself; programs "
+        "get no BLAS. In no pass.",
+        best);
+  }
   return fmt::format(
-      "best-: {}, the fastest that was measured here; {}.", best,
-      found.empty() ? "programs get no BLAS" : "blas-: " + found + ", what programs get");
+      "best-: {}, the fastest that was measured here, in no pass; blas-: {}, what programs get.",
+      best, found);
 }
 
 Table operations_table(const Profile& profile) {
@@ -99,7 +106,7 @@ Table operations_table(const Profile& profile) {
                           {"slices", false, kFull}},
               .rows = {},
               .notes = {}};
-  Reasons reasons, unmeasured, flags;
+  Reasons reasons, brief, flags;
   std::set<std::uint64_t> checked;
   std::vector<std::string> undisturbed;
   bool interval = false;
@@ -109,7 +116,9 @@ Table operations_table(const Profile& profile) {
     const auto& time = row.time_ns;
     if (!time) {
       reasons.add(given(row.reason), name);
-      unmeasured.add(given(row.reason), name);
+      brief.add(given(row.reason), name);
+    } else if (!row.gflops) {
+      brief.add(gflops_reason(row), row.op + " (GFLOP/s, % of peak)");
     }
     interval = interval || (time && time->samples >= 2);
     if (row.max_rel_error) checked.insert(row.checked_documents);
@@ -162,6 +171,9 @@ Table operations_table(const Profile& profile) {
         "waited for its CPU. ±: the longer side of the 95 % interval of the median of runs like "
         "this one: what its slices differ by, and what runs do. % of FMA peak: "
         "the median of the ratios of neighbouring pieces, not GFLOP/s over the peak above.");
+    table.brief.emplace_back(
+        "time: CPU time, of several threads wall time; ±: 95 % interval of the median of such "
+        "runs");
   }
   if (!undisturbed.empty()) {
     table.notes.push_back(
@@ -180,7 +192,7 @@ Table operations_table(const Profile& profile) {
         fmt::format("max rel. error: against the reference in double precision, {}.", over));
   }
   append(table.notes, reasons.sentences());
-  table.brief = unmeasured.sentences();
+  append(table.brief, brief.sentences());
   if (const std::string note = libraries_note(profile.rows); !note.empty()) {
     table.notes.push_back(note);
     table.brief.push_back(note);
