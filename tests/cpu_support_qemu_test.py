@@ -29,8 +29,9 @@ class Chosen(unittest.TestCase):
     def choice(self, cpu):
         """(core, what is odd about the CPU, why that core)"""
         run = subprocess.run([QEMU, "-cpu", cpu, PROGRAM, os.path.join(FOLDER, "libblas.so.3")],
-                             env={**CLEAN, "OPENBLAS_NUM_THREADS": "1"}, capture_output=True,
-                             text=True, check=False, timeout=300)
+                             env={**CLEAN, "OPENBLAS_NUM_THREADS": "1",
+                                  "LD_LIBRARY_PATH": FOLDER},
+                             capture_output=True, text=True, check=False, timeout=300)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         return run.stdout.split("\n")[:3]
 

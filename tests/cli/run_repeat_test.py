@@ -81,7 +81,9 @@ class Runs(RepeatTest):
     def test_timed_runs_are_not_observed(self):
         # Calls are watched by LD_AUDIT where hwprof is not root.
         user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
-        if subprocess.run([BINARY, "--version"], capture_output=True, **user).returncode != 0:
+        try:
+            subprocess.run([BINARY, "--version"], capture_output=True, check=True, **user)
+        except (OSError, subprocess.CalledProcessError):
             self.skipTest("nobody cannot reach %s" % BINARY)
         done = hwprof("run", "--no-ladder", "--repeat", "2", "--warmup", "1", "--", "sh", "-c",
                       'echo "[$LD_AUDIT]"', **user)

@@ -88,14 +88,9 @@ def own_file(root):
     return root / "own" / "libopenblas.so.0"
 
 
-def make_own(root):
-    """Where the machine has no OpenBLAS, hwprof still compares with one."""
-    if system_has_openblas():
-        return
-    needed = {soname: package for soname, package in NEEDED.items() if not loader_has(soname)}
-    needed["libopenblas.so.0"] = OPENBLAS
+def link_into(root, folder, needed):
+    """Links each soname of `needed`, from its package, where the loader looks for the library."""
     fetch(root, needed.values())
-    folder = own_file(root).parent
     folder.mkdir(exist_ok=True)
     for soname, package in needed.items():
         link = folder / soname
@@ -103,11 +98,27 @@ def make_own(root):
             link.symlink_to(os.path.relpath(library_folder(root, package, soname) / soname, folder))
 
 
+def needed_here():
+    return {soname: package for soname, package in NEEDED.items() if not loader_has(soname)}
+
+
+def make_own(root):
+    """Where the machine has no OpenBLAS, hwprof still compares with one."""
+    if not system_has_openblas():
+        link_into(root, own_file(root).parent, {**needed_here(), "libopenblas.so.0": OPENBLAS})
+
+
+def make_for_tests(root):
+    """Where the machine has no OpenBLAS, the unit tests load one by LD_LIBRARY_PATH."""
+    if not system_has_openblas():
+        fetch(root, (OPENBLAS,))
+        link_into(root, pathlib.Path(folder_for_tests(root)), needed_here())
+
+
 def main(words):
     root = default_root()
     if words == ["--for-tests"]:
-        if not system_has_openblas():
-            fetch(root, (OPENBLAS,))
+        make_for_tests(root)
     elif words == ["--folder-for-tests"]:
         print(folder_for_tests(root))
     elif words == ["--own"]:
