@@ -10,7 +10,7 @@
 namespace hwprof {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::HasSubstr, ::testing::Not;
 
 ThreadsRun run_on(int threads, double ns, bool oversubscribed = false) {
   ThreadsRun run;
@@ -82,6 +82,23 @@ TEST(ThreadsSideBySide, TheTableSharesEqualPartsAndNamesOversubscription) {
   EXPECT_EQ(table.rows[0].cells.back(), "100 %");
   EXPECT_EQ(table.rows[1].cells.back(), "2 x 50 %");
   EXPECT_THAT(table.notes.back(), HasSubstr("2 threads share 1 CPU: oversubscribed"));
+}
+
+TEST(ThreadsSideBySide, AnIntervalThatHoldsOneIsNoSpeedUpAndOver100PercentIsFlagged) {
+  report::Scaling scaling = side_by_side({run_on(1, 1000), run_on(2, 900)}, 2);
+  report::ScalingPoint& point = scaling.rows[0].points[1];
+  const auto notes = [&] { return ::testing::PrintToString(report::scaling_table(scaling).notes); };
+  EXPECT_THAT(notes(), Not(HasSubstr("no speed-up was shown")));
+  point.speedup_low = 0.9;
+  point.speedup_high = 1.3;
+  point.efficiency_low = 0.45;
+  EXPECT_THAT(notes(), HasSubstr("no speed-up was shown"));
+  EXPECT_THAT(notes(), HasSubstr("conv1d simd on 2"));
+  point.speedup_low = 2.1;
+  point.speedup_high = 2.3;
+  EXPECT_THAT(notes(), Not(HasSubstr("above 100 %")));
+  point.efficiency_low = 1.05;
+  EXPECT_THAT(notes(), HasSubstr("efficiency above 100 %"));
 }
 
 TEST(ThreadShares, AThreadThatSleepsHasNone) {

@@ -273,6 +273,30 @@ Table far_table(const Complexity& complexity) {
   return table;
 }
 
+namespace {
+
+// What the numbers seem to say and do not.
+std::vector<std::string> doubtful_speedups(const Scaling& scaling) {
+  Reasons reasons;
+  for (const ScalingRow& row : scaling.rows) {
+    for (std::size_t i = 0; i < row.points.size(); ++i) {
+      const ScalingPoint& point = row.points[i];
+      const std::string name =
+          fmt::format("{} {} on {}", row.op, row.variant, scaling.counts[i].threads);
+      if (point.speedup_low && *point.speedup_low <= 1 && *point.speedup_high >= 1)
+        reasons.add("its interval holds 1: no speed-up was shown", name);
+      if (point.efficiency_low.value_or(0) > 1)
+        reasons.add(
+            "efficiency above 100 %: its share of the data fits a nearer cache, or the "
+            "machine changed in between",
+            name);
+    }
+  }
+  return reasons.sentences();
+}
+
+}  // namespace
+
 Table scaling_table(const Scaling& scaling) {
   Table table{.title = "Threads side by side",
               .columns = {{"threads", true},
@@ -310,6 +334,7 @@ Table scaling_table(const Scaling& scaling) {
       "numbers of threads were measured one after another: ± is the noise of the slices, not what "
       "changed on the machine in between.",
       scaling.base_threads, scaling.base_threads == 1 ? "" : "s"));
+  append(table.notes, doubtful_speedups(scaling));
   for (const ScalingCount& count : scaling.counts) {
     if (!count.oversubscribed) continue;
     table.notes.push_back(fmt::format(
