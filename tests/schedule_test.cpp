@@ -310,18 +310,22 @@ TEST(Schedule, AClockThatOnlyStepsBackLeavesNoNumberAndEnds) {
   }
 }
 
-TEST(Schedule, SlicesOnACpuThatIsNotTheirsAreDisturbed) {
+TEST(Schedule, SlicesOnACpuThatIsNotTheirsAreLeftOutEvenIfNoneRemains) {
   ThreadTeam team(1, {});
   const std::atomic<bool> stop{false};
   ScheduleOptions options = quick();
   options.repeat.reset();
   options.budget_s = 0.05;
   options.cpus = {4095};  // where nothing can run
-  const std::vector<Work> work = {work_of([] {}, 10)};
+  const std::vector<Work> work = {work_of([] {}, 10),
+                                  {.parts = {{[] {}}, {[] {}}}, .by_part = true}};
   const ScheduleResult result = run_interleaved(work, team, nullptr, options, stop, [](double) {});
-  EXPECT_TRUE(result.work[0].whole.disturbed);
-  for (const report::Slice& slice : result.work[0].whole.slices)
-    EXPECT_TRUE(slice.migrated.value_or(false));
+  for (const WorkTimes& times : result.work) {
+    EXPECT_TRUE(times.whole.slices.empty());
+    EXPECT_TRUE(times.whole.elsewhere);
+    EXPECT_FALSE(times.whole.lost) << "no clock stepped back";
+    EXPECT_GT(times.whole.left_out.moved, 0U);
+  }
 }
 
 }  // namespace

@@ -98,10 +98,12 @@ CpuList allowed_cpus() {
   return cpus;
 }
 
+std::optional<CpuList> online_cpus() { return sys_cpu_list("online"); }
+
 Result<void> pin_to(const CpuList& cpus) {
   if (cpus.empty()) return usage_error("cannot pin to an empty CPU list");
   const auto present = sys_cpu_list("present");
-  const auto online = sys_cpu_list("online");
+  const auto online = online_cpus();
   for (unsigned cpu : cpus) {
     if (present && !contains(*present, cpu))
       return usage_error(fmt::format("CPU {} does not exist", cpu),

@@ -1,6 +1,7 @@
 // CPU lists as users write them ("0", "0,2-3"), pinning, and the proof that it worked.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ std::string format_cpu_list(const CpuList& cpus);
 
 // CPUs that this process may use now (sched_getaffinity).
 CpuList allowed_cpus();
+
+// CPUs that are up. Absent where /sys is not mounted.
+std::optional<CpuList> online_cpus();
 
 // Pins the calling thread (and the threads that it will start) to `cpus`, then checks with
 // sched_getcpu that it runs there. Fault::kUsage names a CPU that does not exist, is offline, or

@@ -48,7 +48,9 @@ void Measurement::leave_out_disturbed() {
   if (out.total() == 0) return;
   disturbed = slices.size() - out.total() < kMinSamplesForInterval;
   if (disturbed) return;
-  left_out = out;
+  left_out.moved += out.moved;
+  left_out.stolen += out.stolen;
+  left_out.waited += out.waited;
   std::erase_if(slices, is_disturbed);
 }
 

@@ -38,6 +38,7 @@ class Schedule {
       State& state = states_[next];
       const double before = wall_ns();
       const std::size_t before_samples = slices_.samples(next);
+      const std::uint64_t before_moved = result.work[next].whole.left_out.moved;
       if (!slices_.run(next)) {
         result.interrupted = true;
         break;
@@ -46,7 +47,8 @@ class Schedule {
         compare_neighbours(next);
       } else {
         ++state.lost;
-        result.work[next].whole.lost = true;
+        Measurement& whole = result.work[next].whole;
+        if (whole.left_out.moved == before_moved) whole.lost = true;
       }
       state.spent_ns += wall_ns() - before;
       progress(fraction_done());

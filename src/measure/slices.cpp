@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "src/measure/statistics.h"
 
@@ -11,6 +12,12 @@ namespace hwprof {
 namespace {
 
 constexpr double kPieceNs = 0.3e6;
+
+// What another CPU gives is no number of this one, however few slices are left.
+void leave_out_elsewhere(Measurement& measured) {
+  measured.elsewhere = true;
+  ++measured.left_out.moved;
+}
 
 rusage usage_of_process() {
   rusage usage{};
@@ -112,8 +119,8 @@ bool Slices::slice_of_calls(std::size_t i) {
   const unsigned cpu = current_cpu();
   const rusage usage = usage_of_process();
   const std::optional<std::uint64_t> stolen = steal_.ticks();
-  std::vector<double> work_ns, peaks, ratios, waited_ns;
-  double wall = 0;
+  const bool began_elsewhere = left_its_cpus();
+  std::vector<std::pair<Span, double>> timed;  // and the peak beside it
   const auto run_piece = [&] {
     for (std::uint64_t call = 0; call < plan.calls; ++call) part.run();
   };
@@ -131,14 +138,7 @@ bool Slices::slice_of_calls(std::size_t i) {
     }
     const double peak_before = last_peak_;
     last_peak_ = measure_peak(plan.peak_s);
-    const double peak = (peak_before + last_peak_) / 2;
-    if (span.stepped_back) continue;
-    measured.add_time(span, plan.calls);
-    wall += span.wall_ns;
-    (span.waited ? waited_ns : work_ns).push_back(span.work_ns / calls);
-    if (span.waited) continue;
-    peaks.push_back(peak);
-    if (part.flops > 0) ratios.push_back(part.flops * calls / span.work_ns / peak);
+    if (!span.stepped_back) timed.emplace_back(span, (peak_before + last_peak_) / 2);
   }
   if (counted_ && !in_pieces && is_counted(i)) {
     counting_->count(pass_of(i), measured.tally, calls * static_cast<double>(plan.pieces), [&] {
@@ -146,11 +146,24 @@ bool Slices::slice_of_calls(std::size_t i) {
     });
   }
 
-  const std::size_t pieces = work_ns.size() + waited_ns.size();
-  if (pieces == 0) return true;
+  if (timed.empty()) return true;
+  if (began_elsewhere || left_its_cpus()) {
+    leave_out_elsewhere(measured);
+    return true;
+  }
+  std::vector<double> work_ns, peaks, ratios, waited_ns;
+  double wall = 0;
+  for (const auto& [span, peak] : timed) {
+    measured.add_time(span, plan.calls);
+    wall += span.wall_ns;
+    (span.waited ? waited_ns : work_ns).push_back(span.work_ns / calls);
+    if (span.waited) continue;
+    peaks.push_back(peak);
+    if (part.flops > 0) ratios.push_back(part.flops * calls / span.work_ns / peak);
+  }
   const rusage used = usage_of_process();
   report::Slice& slice = measured.slices.emplace_back();
-  slice.ns = wall / (static_cast<double>(pieces) * calls);
+  slice.ns = wall / (static_cast<double>(timed.size()) * calls);
   slice.waited = work_ns.empty();
   slice.work_ns = median(slice.waited ? std::move(waited_ns) : std::move(work_ns));
   slice.peak_gflops = peaks.empty() ? last_peak_ : median(std::move(peaks));
@@ -158,7 +171,7 @@ bool Slices::slice_of_calls(std::size_t i) {
     slice.peak_ratio = ratios.empty() ? part.flops / slice.work_ns / *slice.peak_gflops
                                       : median(std::move(ratios));
   }
-  slice.migrated = current_cpu() != cpu || left_its_cpus();
+  slice.migrated = current_cpu() != cpu;
   if (const auto ticks = steal_.ticks(); ticks && stolen) slice.stolen = *ticks > *stolen;
   // Of the whole process: a thread of the team that waits delays the others.
   slice.involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw - usage.ru_nivcsw);
@@ -178,7 +191,11 @@ void Slices::slice_in_parts(std::size_t i) {
   do {
     if (!call_by_part(i)) continue;
     const Span span = time(i, [&] { call_whole(i); });
-    if (!span.stepped_back) times.whole.add_call(span);
+    if (span.stepped_back) continue;
+    if (left_its_cpus())
+      leave_out_elsewhere(times.whole);
+    else
+      times.whole.add_call(span);
   } while (wall_ns() - begin < options_.slice_s * 1e9 &&
            (!options_.repeat || samples(i) < *options_.repeat));
   last_peak_ = measure_peak(plans_[i].peak_s);
@@ -205,6 +222,10 @@ bool Slices::call_by_part(std::size_t i) {
     }
   });
   if (call.stepped_back) return false;
+  if (left_its_cpus()) {
+    leave_out_elsewhere(times.whole);
+    return false;
+  }
   if (!std::is_sorted(at.begin(), at.end())) {
     ++result_.clock_steps;
     return false;

@@ -336,10 +336,34 @@ class ExitCodes(CliTest):
                 out = running.communicate(timeout=0.05)[0]
             except subprocess.TimeoutExpired:
                 pass
-        self.assertEqual(running.returncode, 0)
+        self.assertIn(running.returncode, (0, 3), "3: no slice was left")
         report = json.loads(out)
         warnings = {warning["code"]: warning["text"] for warning in report["warnings"]}
+        self.assertIn("CPU %d was taken from it" % first, warnings["cpus-changed"])
         self.assertIn("may now run on %d" % last, warnings["cpus-changed"])
+        self.assertNotIn("migrated", warnings, "it was pinned")
+        self.assertGreater(sum(row["left_out"]["moved"] for row in report["rows"]), 0)
+        for row in report["rows"]:
+            if row["time_ns"] is None:
+                self.assertIn("where it was to run", row["reason"])
+                self.assertIsNone(row["gflops"])
+            else:
+                self.assertFalse(any(s["migrated"] for s in row["time_ns"]["slices"]))
+        self.assertEqual(running.returncode == 3,
+                         all(row["time_ns"] is None for row in report["rows"]))
+
+    def test_a_budget_too_short_for_an_interval_says_which_is_enough(self):
+        done = hwprof(*quick("--time-budget", "0.001", "--no-ladder", "--variant", "reference",
+                             "--shape", "d_e=300,d_c=256,batch=256", "--format", "json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        warnings = {warning["code"]: warning["text"] for warning in report["warnings"]}
+        few = [row for row in report["rows"] if row["time_ns"]["samples"] < 6]
+        self.assertEqual(bool(few), "short-budget" in warnings)
+        for row in few:
+            self.assertEqual(row["time_ns"]["ci95"], [None, None])
+        if few:
+            self.assertRegex(warnings["short-budget"], r"too short, at least [0-9]+ s")
 
     def test_require_optimal_blas_is_1_when_it_is_not(self):
         done = hwprof(*quick("--time-budget", "6", "--require", "optimal-blas"),

@@ -165,7 +165,8 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const report::Pe
     form.sum_ns = median(times->sum.values(&report::Slice::work_ns));
     form.sum_to_whole = form.sum_ns / form.whole_ns->median;
   } else {
-    form.reason = net.reason().empty() ? "interrupted before it was measured" : net.reason();
+    form.reason =
+        net.reason().empty() ? why_unmeasured(times ? &times->whole : nullptr) : net.reason();
   }
   double medians_ns = 0;
   for (std::size_t i = 0; timed && i < net.layers().size(); ++i) {
@@ -181,8 +182,11 @@ report::LayerForm make_layer_form(const MeasuredForm& measured, const report::Pe
     row.output = layer.output;
     const auto error = i < measured.errors.size() ? measured.errors[i] : std::nullopt;
     row.row = make_row(
-        net.layers()[i].task(), timed ? &times->parts[i] : nullptr, error,
-        error ? layer.output.front() : 0, peak, peak_pieces, threads,
+        net.layers()[i].task(),
+        timed   ? &times->parts[i]
+        : times ? &times->whole
+                : nullptr,
+        error, error ? layer.output.front() : 0, peak, peak_pieces, threads,
         i < measured.counters.size() ? measured.counters[i] : std::vector<EventCount>(), limits);
     if (!timed) {
       row.row.reason = form.reason;

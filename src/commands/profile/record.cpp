@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <span>
@@ -90,6 +91,14 @@ report::TimeNs summarise(const Measurement& measured, double report::Slice::*clo
   return time;
 }
 
+std::string why_unmeasured(const Measurement* measured) {
+  if (measured != nullptr && measured->elsewhere)
+    return "no slice of it ran where it was to run: the CPU went offline or was taken away; pin to "
+           "one that stays";
+  if (measured != nullptr && measured->lost) return "a clock stepped back in each of its slices";
+  return "interrupted before it was measured";
+}
+
 report::Row make_row(const Task& task, const Measurement* measured,
                      std::optional<double> max_rel_error, std::size_t checked_documents,
                      const report::Peak& peak, std::span<const double> peak_pieces, int threads,
@@ -111,18 +120,15 @@ report::Row make_row(const Task& task, const Measurement* measured,
     row.bound = limit.compute_bound ? report::Bound::kCompute : report::Bound::kMemory;
     row.bandwidth_level = limit.level;
   }
+  if (measured != nullptr) row.left_out = measured->left_out;
   if (measured == nullptr || measured->slices.empty()) {
-    const bool lost = measured != nullptr && measured->lost;
-    row.reason = !task.reason.empty() ? task.reason
-                 : lost               ? "a clock stepped back in each of its slices"
-                                      : "interrupted before it was measured";
+    row.reason = task.reason.empty() ? why_unmeasured(measured) : task.reason;
     return row;
   }
   const double between = between_runs(row.bound);
   row.time_ns = summarise(*measured, &report::Slice::ns, between);
   if (threads == 1) row.cpu_time_ns = summarise_cpu(*measured, between);
   if (measured->waits_known) row.on_cpu = measured->on_cpu_ns / measured->wall_ns;
-  row.left_out = measured->left_out;
   row.disturbed = measured->disturbed;
   row.calls = measured->calls;
   if (row.roofline_ns) row.roofline_fraction = *row.roofline_ns / work_ns(row);
@@ -146,6 +152,47 @@ report::Row make_row(const Task& task, const Measurement* measured,
     row.counted_to_model_flops = *flops->value / task.cost.flops;
   }
   return row;
+}
+
+std::string lost_cpus(const CpuList& began, const CpuList& now,
+                      const std::optional<CpuList>& online) {
+  CpuList offline, taken;
+  for (const unsigned cpu : began) {
+    const auto has = [cpu](const CpuList& list) {
+      return std::find(list.begin(), list.end(), cpu) != list.end();
+    };
+    if (online && !has(*online))
+      offline.push_back(cpu);
+    else if (!has(now))
+      taken.push_back(cpu);
+  }
+  std::vector<std::string> text;
+  if (!offline.empty())
+    text.push_back(fmt::format("CPU {} went offline", format_cpu_list(offline)));
+  if (!taken.empty()) {
+    text.push_back(fmt::format("CPU {} was taken from it: somebody changed its affinity or cpuset",
+                               format_cpu_list(taken)));
+  }
+  return fmt::format("{}", fmt::join(text, ", and "));
+}
+
+// All work gets the same time, so the longest slice decides.
+std::optional<double> budget_for_intervals_s(std::span<const WorkTimes> work, double before_s,
+                                             double share) {
+  double longest_s = 0;
+  std::size_t few = 0, measured = 0;
+  for (const WorkTimes& times : work) {
+    const Measurement& whole = times.whole;
+    if (whole.slices.empty()) continue;
+    ++measured;
+    few += whole.slices.size() < kMinSamplesForInterval ? 1 : 0;
+    for (const report::Slice& slice : whole.slices)
+      longest_s = std::max(longest_s, 1e-9 * slice.ns * static_cast<double>(whole.calls_a_slice));
+  }
+  if (few == 0) return std::nullopt;
+  constexpr double kBesides = 1.5;  // the peak between the slices, and noise
+  const auto slices = static_cast<double>(measured * kMinSamplesForInterval);
+  return std::ceil(before_s + kBesides * slices * longest_s / share);
 }
 
 void add_repetition(report::Row& row, std::uint64_t loops) {
@@ -191,7 +238,8 @@ void warn_of_disturbed(report::Profile& record) {
   if (out.total() > 0) {
     std::vector<std::string> why;
     if (out.stolen > 0) why.push_back(fmt::format("in {} the host took the CPU", out.stolen));
-    if (out.moved > 0) why.push_back(fmt::format("in {} the thread changed its CPU", out.moved));
+    if (out.moved > 0)
+      why.push_back(fmt::format("in {} the thread changed its CPU or stood on another", out.moved));
     if (out.waited > 0) why.push_back(fmt::format("in {} a thread waited for one", out.waited));
     record.warnings.push_back({"left-out", fmt::format("{} slices were left out: {}", out.total(),
                                                        fmt::join(why, ", "))});
@@ -219,7 +267,7 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
                      std::max(record.threads, record.blas.threads.value_or(1)), cpus,
                      cpus == 1 ? "" : "s", cpus));
   }
-  if (record.pin.migrations > 0) {
+  if (record.pin.migrations > 0 && record.pin.requested.empty()) {
     warn("migrated", fmt::format("{} measured slices ended on another CPU than they began; pin "
                                  "with --pin",
                                  record.pin.migrations));
@@ -228,14 +276,14 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   if (record.threads <= cpus && record.pin.on_cpu.value_or(1) < kQuietCpu) {
     warn("busy-cpu", busy_text(record.pin));
   }
-  // The caller of several threads stands on one of its CPUs.
+  // Pinned, the caller of several threads stands on the first of its CPUs.
   const CpuList& began = record.pin.actual;
-  const CpuList now = allowed_cpus();
-  if (!std::includes(began.begin(), began.end(), now.begin(), now.end())) {
-    warn("cpus-changed",
-         fmt::format("it began on CPUs {} and may now run on {}: a CPU went offline, or somebody "
-                     "changed its affinity. Slices on other CPUs are disturbed",
-                     format_cpu_list(began), format_cpu_list(now)));
+  CpuList now = allowed_cpus();
+  if (!record.pin.requested.empty() && now == CpuList{began.front()}) now = began;
+  if (const std::string lost = lost_cpus(began, now, online_cpus()); !lost.empty()) {
+    warn("cpus-changed", fmt::format("while it measured, {}; it may now run on {}. Slices on CPUs "
+                                     "other than {} are left out",
+                                     lost, format_cpu_list(now), format_cpu_list(began)));
   }
   warn_of_disturbed(record);
   for (const report::Row& row : record.rows) {

@@ -1,8 +1,12 @@
 // From samples to rows of the record: the arithmetic of `hwprof profile`. Pure.
 #pragma once
 
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "counters/machine/affinity.h"
 #include "counters/perf/counting.h"
 #include "src/commands/profile/measure_options.h"
 #include "src/measure/roofline.h"
@@ -18,6 +22,9 @@ namespace hwprof {
 report::TimeNs summarise(const Measurement& measured, double report::Slice::*clock,
                          double between = kBetweenRuns);
 
+// Why there is no slice; null: it was not begun.
+std::string why_unmeasured(const Measurement* measured);
+
 // `measured` null: the task could not run, its reason is taken over. `peak_pieces`: of the whole
 // measurement. `limits`: of the counts.
 report::Row make_row(const Task& task, const Measurement* measured,
@@ -27,6 +34,16 @@ report::Row make_row(const Task& task, const Measurement* measured,
 
 // For --loops and --repeat: the best repeat and the outliers. Nothing where the row has no time.
 void add_repetition(report::Row& row, std::uint64_t loops);
+
+// Of the CPUs `began` on which the work was to run: which of them are gone, now that the caller may
+// run on `now` and those of `online` are up; empty: none.
+std::string lost_cpus(const CpuList& began, const CpuList& now,
+                      const std::optional<CpuList>& online);
+
+// Seconds of --time-budget with which each row gets the slices that an interval needs, where a row
+// has fewer: `before_s` were spent first, and `share` of what is left goes to these rows.
+std::optional<double> budget_for_intervals_s(std::span<const WorkTimes> work, double before_s,
+                                             double share);
 
 // What the reader must know before trusting the rows.
 void add_warnings(report::Profile& record, const BudgetOptions& budget);

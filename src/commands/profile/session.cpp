@@ -209,12 +209,15 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
   if (!counting) return error_of(counting);
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
                counting->passes(), seconds_left());
+  const std::size_t counts_left = measurements_left_;
   ScheduleOptions schedule{
       .budget_s = seconds_left() * how.budget_share / static_cast<double>(measurements_left_),
       .cpus = cpus};
   measurements_left_ = std::max<std::size_t>(1, measurements_left_ - 1);
   schedule.loops = how.loops;
   schedule.repeat = how.repeat;
+  const double share = how.budget_share / static_cast<double>(counts_left);
+  const double before_s = seconds();
   const CpuUsers users(cpus);
   const ScheduleResult result =
       run_interleaved(work, peak_team(), &*counting, schedule, interrupted(),
@@ -240,6 +243,14 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
   }
   record.partial = record.partial || result.interrupted;
   note_clock_steps(result.clock_steps);
+  const auto enough_s = budget_for_intervals_s(result.work, before_s, share);
+  if (enough_s && !how.repeat && !result.interrupted) {
+    record.warnings.push_back(
+        {"short-budget",
+         fmt::format("some rows have fewer than {} slices, so no interval: --time-budget {} s is "
+                     "too short, at least {:.0f} s it takes",
+                     kMinSamplesForInterval, options.budget.seconds, *enough_s)});
+  }
   note_load(result, users);
   // That of the first number of threads: more of them than CPUs take the CPU from each other.
   if (!record.pin.involuntary_switches_per_s)

@@ -1,0 +1,120 @@
+// What disturbs a measurement, made up: the numbers hold, or are absent with their reason.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/commands/profile/record.h"
+#include "src/measure/stopwatch.h"
+
+namespace hwprof {
+namespace {
+
+using ::testing::HasSubstr;
+
+report::Row row_of(const Measurement& measured) {
+  Task task;
+  task.op = "conv1d";
+  task.variant = "simd";
+  task.cost.flops = 1e6;
+  return make_row(task, &measured, std::nullopt, 0, {}, {}, 1, {}, {});
+}
+
+// `count` slices, each a piece of one call that took `work_ns` of CPU time and `wall_ns`.
+void add_slices(Measurement& measured, int count, double work_ns, double wall_ns) {
+  for (int i = 0; i < count; ++i) {
+    Span span;
+    span.work_ns = span.on_cpu_ns = work_ns;
+    span.wall_ns = wall_ns;
+    measured.add_call(span);
+  }
+  measured.calls_a_slice = 1;
+}
+
+TEST(BadTimes, ALoadInTheSecondHalfMovesTheWallTimeAndNotTheRate) {
+  Measurement quiet, loaded;
+  add_slices(quiet, 40, 1e6, 1e6);
+  add_slices(loaded, 20, 1e6, 1e6);
+  add_slices(loaded, 12, 1e6, 2e6);
+  add_slices(loaded, 8, 1e6, 1e6);
+  loaded.leave_out_disturbed();
+  const report::Row before = row_of(quiet), beside = row_of(loaded);
+  EXPECT_EQ(*beside.gflops, *before.gflops);
+  EXPECT_EQ(beside.cpu_time_ns->median, 1e6);
+  EXPECT_GT(beside.time_ns->mean, before.time_ns->mean);
+  EXPECT_DOUBLE_EQ(*before.on_cpu, 1);
+  EXPECT_DOUBLE_EQ(*beside.on_cpu, 40.0 / 52);
+  EXPECT_EQ(beside.left_out.total(), 0U) << "CPU time says what the work took";
+}
+
+TEST(BadTimes, NoSliceOnItsCpuIsNoNumberAndTheReasonSaysSo) {
+  Measurement measured;
+  measured.elsewhere = true;
+  measured.left_out.moved = 7;
+  const report::Row row = row_of(measured);
+  EXPECT_FALSE(row.time_ns);
+  EXPECT_FALSE(row.gflops);
+  EXPECT_FALSE(row.on_cpu);
+  EXPECT_THAT(row.reason, HasSubstr("where it was to run"));
+  EXPECT_EQ(row.left_out.moved, 7U);
+}
+
+TEST(BadTimes, SlicesLeftOutAtOnceStayCounted) {
+  Measurement measured;
+  add_slices(measured, 20, 1e6, 1e6);
+  measured.left_out.moved = 5;
+  measured.slices[3].stolen = true;
+  measured.leave_out_disturbed();
+  EXPECT_EQ(measured.left_out.moved, 5U);
+  EXPECT_EQ(measured.left_out.stolen, 1U);
+  EXPECT_EQ(measured.slices.size(), 19U);
+}
+
+TEST(BadTimes, TheCpuThatWentAwayIsNamed) {
+  EXPECT_EQ(lost_cpus({0, 1}, {0, 1}, CpuList{0, 1}), "");
+  EXPECT_EQ(lost_cpus({0}, {0, 1}, CpuList{0, 1}), "") << "more is no loss";
+  EXPECT_EQ(lost_cpus({0, 1}, {0}, CpuList{0}), "CPU 1 went offline");
+  EXPECT_EQ(lost_cpus({1}, {0}, CpuList{0}), "CPU 1 went offline");
+  EXPECT_THAT(lost_cpus({0, 1}, {0}, CpuList{0, 1}), HasSubstr("CPU 1 was taken from it"));
+  EXPECT_THAT(lost_cpus({0, 1}, {0}, std::nullopt), HasSubstr("CPU 1 was taken from it"));
+  EXPECT_THAT(lost_cpus({1, 2, 3}, {0, 3}, CpuList{0, 2, 3}),
+              HasSubstr("CPU 1 went offline, and CPU 2 was taken"));
+}
+
+TEST(BadTimes, ATooShortBudgetSaysWhichIsEnough) {
+  std::vector<WorkTimes> work(2);
+  add_slices(work[0].whole, 6, 1e6, 1e6);
+  add_slices(work[1].whole, 6, 1e9, 1e9);
+  EXPECT_FALSE(budget_for_intervals_s(work, 1, 1));
+  work[1].whole.slices.resize(1);
+  // Two works get the same time, six slices of a second each, half as much again, one second first.
+  EXPECT_EQ(budget_for_intervals_s(work, 1, 1), 19);
+  EXPECT_EQ(budget_for_intervals_s(work, 1, 0.5), 37);
+  EXPECT_FALSE(budget_for_intervals_s({}, 1, 1));
+}
+
+double standing_clock() { return 1e12; }
+double earlier_each_time() {
+  static double now_ns = 1e12;
+  return now_ns -= 1e3;
+}
+
+TEST(BadTimes, AStandingClockGivesNoInfiniteRate) {
+  Stopwatch watch({.wall_ns = standing_clock, .cpu_ns = standing_clock});
+  watch.start(1);
+  const Span span = watch.stop();
+  EXPECT_FALSE(span.stepped_back);
+  EXPECT_GT(span.work_ns, 0);
+}
+
+TEST(BadTimes, EitherClockThatStepsBackIsSaid) {
+  for (const int threads : {1, 2}) {
+    Stopwatch wall({.wall_ns = earlier_each_time, .cpu_ns = standing_clock});
+    wall.start(threads);
+    EXPECT_TRUE(wall.stop().stepped_back);
+    Stopwatch cpu({.wall_ns = standing_clock, .cpu_ns = earlier_each_time});
+    cpu.start(threads);
+    EXPECT_TRUE(cpu.stop().stepped_back);
+  }
+}
+
+}  // namespace
+}  // namespace hwprof
