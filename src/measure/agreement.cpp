@@ -83,14 +83,14 @@ std::string wide_rows_text(const std::vector<Row>& rows, const std::string& shor
   }
   std::vector<std::string> parts;
   if (few > 0)
-    parts.push_back(fmt::format("{} {} too few slices for an interval: {}", few,
-                                few == 1 ? "has" : "have", shortage));
+    parts.push_back(
+        fmt::format("{} {} too few slices for an interval", few, few == 1 ? "has" : "have"));
   if (wide > 0)
-    parts.push_back(fmt::format(
-        "{} {} within this run by more than such runs differ by anyway: the machine is noisy or {}",
-        wide, wide == 1 ? "varies" : "vary", shortage));
+    parts.push_back(fmt::format("{} {} within this run by more than such runs differ by anyway",
+                                wide, wide == 1 ? "varies" : "vary"));
   if (parts.empty()) return "";
-  return fmt::format("of {} measured rows {}", measured, fmt::join(parts, "; "));
+  return fmt::format("of {} measured rows, {}: the machine is noisy or {}", measured,
+                     fmt::join(parts, " and "), shortage);
 }
 
 namespace {
