@@ -69,5 +69,15 @@ TEST(CpuSupport, OlderAndMisled) {
       "model 167 (Intel Rocket Lake), but the CPU has AMX");
 }
 
+TEST(CpuSupport, MklOnAmd) {
+  const VisibleCpu zen2{{Vendor::kAmd, 23, 49, 0}, kAvx2, false};
+  EXPECT_EQ(why_core(Provider::kMkl, "2020.0.2", VectorClass::kSse, zen2),
+            "it does not know model 49 (AMD Zen 2)");
+  EXPECT_EQ(why_core(Provider::kMkl, "2021.1", VectorClass::kSse, zen2), "");
+  // It asks for features: another model is no excuse for it.
+  const VisibleCpu misled{intel(167), kAmx, true};
+  EXPECT_EQ(why_core(Provider::kMkl, "2020.0.2", VectorClass::kSse, misled), odd_about(misled));
+}
+
 }  // namespace
 }  // namespace hwprof::blas

@@ -1,7 +1,9 @@
 // Sources: OpenBLAS Changelog.txt up to 0.3.21, and what 0.3.21 chooses under QEMU for each model
 // of the table (tests/cpu_support_qemu_test.py asks it anew); Meteor Lake and Granite Rapids are
 // not in that file, but in a range of model numbers that the code takes. BLIS 0.9.0 on a Zen 5
-// chooses "generic" (measured).
+// chooses "generic" (measured). MKL chooses by features on Intel CPUs; on AMD's, by what it was
+// taught: 2020 Update 2 has a dgemm for Zen and computes sgemm with SSE
+// (github.com/pytorch/builder, issue 504). Nobody looked at its later releases.
 #include "src/blas/providers/cpu_support.h"
 
 #include <fmt/format.h>
@@ -36,7 +38,7 @@ struct Generation {
   std::string_view name;  // as the event table calls the core
   std::string_view isa;   // the widest vectors that each CPU of it has
   bool amx = false;
-  Support openblas = {}, blis = {};
+  Support openblas = {}, blis = {}, mkl = {};
 };
 
 constexpr Generation kGenerations[] = {
@@ -60,8 +62,8 @@ constexpr Generation kGenerations[] = {
     {"Intel Sapphire Rapids", "avx512f", true, since("0.3.19")},
     {"Intel Emerald Rapids", "avx512f", true, not_by("0.3.21")},
     {"Intel Granite Rapids", "avx512f", true},
-    {"AMD Zen", "avx2", false, since("0.2.20")},
-    {"AMD Zen 2", "avx2", false, since("0.2.20")},
+    {"AMD Zen", "avx2", false, since("0.2.20"), {}, not_by("2020.0.2")},
+    {"AMD Zen 2", "avx2", false, since("0.2.20"), {}, not_by("2020.0.2")},
     {"AMD Zen 3", "avx2", false, since("0.3.11")},
     {"AMD Zen 4", "avx512f"},
     {"AMD Zen 5", "avx512f", false, {}, not_by("0.9.0")},
@@ -109,6 +111,7 @@ bool is_before(std::string_view a, std::string_view b) {
 const Support* support_by(Provider provider, const Generation& generation) {
   if (provider == Provider::kOpenBlas) return &generation.openblas;
   if (provider == Provider::kBlis) return &generation.blis;
+  if (provider == Provider::kMkl) return &generation.mkl;
   return nullptr;
 }
 
@@ -154,7 +157,8 @@ std::string why_core(Provider provider, std::string_view version, VectorClass ve
   const std::string old =
       generation != nullptr ? too_old(provider, version, cpu.id, *generation) : "";
   const std::string odd = odd_about(cpu);
-  if (old.empty()) return odd.empty() ? "" : odd + ", and it chooses by model";
+  const bool by_model = provider == Provider::kOpenBlas || provider == Provider::kBlis;
+  if (old.empty()) return odd.empty() || !by_model ? odd : odd + ", and it chooses by model";
   return odd.empty() ? old : fmt::format("{}; {}", old, odd);
 }
 
