@@ -226,8 +226,8 @@ const JudgeCase kJudgeCases[] = {
     {"ButOnlyUpToALimit",
      of_isa(openblas("Zen"), kAvx2Only),
      {},
-     {rung("as found", "Zen", 0.7), rung("auto", "Zen", 0.7),
-      rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.95)},
+     {within(rung("as found", "Zen", 0.7), 0.69, 0.71), rung("auto", "Zen", 0.7),
+      within(rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.95), 0.94, 0.96)},
      kSuboptimal,
      0.95 / 0.7,
      "export OPENBLAS_CORETYPE=Haswell, or install a newer OpenBLAS, one that knows this CPU",
@@ -314,8 +314,8 @@ const JudgeCase kJudgeCases[] = {
     {"SmallStepsThatAddUpAreStillALoss",
      openblas("SkylakeX"),
      {{"OPENBLAS_L2_SIZE", "64"}},
-     {rung("OPENBLAS_CORETYPE=Cooperlake", "Cooperlake", 0.97), rung("auto", "SkylakeX", 0.90),
-      rung("as found", "SkylakeX", 0.83)},
+     {within(rung("OPENBLAS_CORETYPE=Cooperlake", "Cooperlake", 0.97), 0.96, 0.98),
+      rung("auto", "SkylakeX", 0.90), within(rung("as found", "SkylakeX", 0.83), 0.82, 0.84)},
      kSuboptimal,
      0.97 / 0.83,
      "unset OPENBLAS_L2_SIZE; export OPENBLAS_CORETYPE=Cooperlake",
@@ -403,6 +403,30 @@ const JudgeCase kJudgeCases[] = {
      0.90 / 0.80,
      "",
      {"", "1.03 to 1.22 times faster"}},
+    {"TooFewBlocksForAnIntervalAreNoProofOfASmallLoss",
+     openblas("Haswell"),
+     {{"OPENBLAS_CORETYPE", "Haswell"}},
+     {within(rung("auto", "SkylakeX", 0.90), 0.89, 0.91), rung("as found", "Haswell", 0.70)},
+     kBorderline,
+     0.90 / 0.70,
+     "",
+     {"", "SkylakeX (512-bit) is 1.3 times faster", "too few blocks were measured"}},
+    {"AVariableIsNotExcusedWhereNothingElseWasMeasured",
+     openblas("Sandybridge"),
+     {{"OPENBLAS_CORETYPE", "Sandybridge"}},
+     {rung("as found", "Sandybridge", 0.70)},
+     kBorderline,
+     std::nullopt,
+     "",
+     {"", "OPENBLAS_CORETYPE=Sandybridge is set, and nothing was measured without"}},
+    {"NorDoTheyCastDoubtOnWhatIsAsFast",
+     openblas("Haswell"),
+     {{"OPENBLAS_CORETYPE", "Haswell"}},
+     {rung("auto", "SkylakeX", 0.90), rung("as found", "Haswell", 0.85)},
+     kOptimal,
+     0.90 / 0.85,
+     "",
+     {}},
     {"IntervalBeyondTheThresholdIsALoss",
      openblas("Haswell"),
      {{"OPENBLAS_CORETYPE", "Haswell"}},
@@ -603,8 +627,9 @@ TEST(Judge, InstalledOpenBlasIsNoFixWhereItIsSingleThreadedToo) {
 
 TEST(Judge, ThresholdsAreThoseOfTheTable) {
   const Evidence evidence = of_isa(openblas("Zen"), kAvx2Only);
-  const std::vector<LadderRung> ladder = {rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.90),
-                                          rung("as found", "Zen", 0.60)};
+  const std::vector<LadderRung> ladder = {
+      within(rung("OPENBLAS_CORETYPE=Haswell", "Haswell", 0.90), 0.89, 0.91),
+      within(rung("as found", "Zen", 0.60), 0.59, 0.61)};
   EXPECT_EQ(judge(evidence, ladder).verdict, kSuboptimal);
   EXPECT_EQ(judge(evidence, ladder, {.optimal_factor = 1.6}).verdict, kOptimal);
   EXPECT_EQ(judge(evidence, ladder, {.suboptimal_factor = 1.4}).verdict, kUnoptimised);

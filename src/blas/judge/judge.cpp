@@ -188,10 +188,12 @@ Verdict judge_borderline(const Steps& steps, const Ratio& ratio, double threshol
   Verdict verdict;
   verdict.verdict = kBorderline;
   verdict.why = fmt::format(
-      "{}; {} is {} times faster {}, and {:.1f} is where a loss "
-      "begins: measure again on a quieter machine",
-      state_of(*steps.found), in_words(*steps.best), range(ratio.low, ratio.high),
-      measured_with(*steps.best), threshold);
+      "{}; {} is {} times faster {}, and {:.1f} is where a loss begins: {}", state_of(*steps.found),
+      in_words(*steps.best), ratio.known ? range(ratio.low, ratio.high) : two_digits(ratio.value),
+      measured_with(*steps.best), threshold,
+      ratio.known ? "measure again on a quieter machine"
+                  : "too few blocks were measured for an interval; give it more time, or a quieter "
+                    "machine");
   return verdict;
 }
 
@@ -286,6 +288,16 @@ Verdict judge_wrong(const Evidence& evidence, const Steps& steps) {
   return verdict;
 }
 
+// Those that the library reads, but for the number of threads.
+std::vector<std::string> shaping_variables(const Evidence& evidence) {
+  const Provider provider = evidence.library.provider;
+  std::vector<std::string> names = other_variables(provider, evidence);
+  if (std::string core = core_variable(provider, evidence); !core.empty()) {
+    names.push_back(std::move(core));
+  }
+  return names;
+}
+
 // The word for a loss is the one that its whole interval bears out.
 Verdict judge_measured(const Evidence& evidence, const Steps& steps,
                        const std::vector<LadderRung>& ladder, const Thresholds& thresholds) {
@@ -312,9 +324,16 @@ Verdict judge_measured(const Evidence& evidence, const Steps& steps,
   const auto measured = std::count_if(ladder.begin(), ladder.end(), [](const LadderRung& rung) {
     return speed_of(rung).value > 0;
   });
+  const auto set = shaping_variables(evidence);
+  if (measured == 1 && verdict.verdict == kOptimal && !set.empty()) {
+    verdict.verdict = kBorderline;
+    verdict.why = fmt::format("{}; {} {} set, and nothing was measured without: give it more time",
+                              state_of(*steps.found), assignments(set, evidence.environment),
+                              set.size() == 1 ? "is" : "are");
+  }
   if (measured > 1) {  // a factor is measured or absent
     verdict.factor = ratio.value;
-    if (ratio.low < ratio.high) {
+    if (ratio.known && ratio.low < ratio.high) {
       verdict.factor_low = ratio.low;
       verdict.factor_high = ratio.high;
     }

@@ -25,9 +25,8 @@ bool same_environment(const Evidence& evidence, const LadderRung& rung) {
       });
 }
 
-double half_width(const Speed& speed) {
-  return speed.low && speed.high ? std::log(*speed.high / *speed.low) / 2 : 0;
-}
+bool has_interval(const Speed& speed) { return speed.low && speed.high; }
+double half_width(const Speed& speed) { return std::log(*speed.high / *speed.low) / 2; }
 
 }  // namespace
 
@@ -69,6 +68,9 @@ Ratio times_faster(const LadderRung& fast, const LadderRung& slow) {
   if (&fast == &slow) return {};
   const Speed faster = speed_of(fast), slower = speed_of(slow);
   const double value = faster.value / slower.value;
+  if (!has_interval(faster) || !has_interval(slower)) {
+    return {value, std::max(value / kUnknownSpread, std::min(value, 1.0)), value, false};
+  }
   const double half = std::hypot(half_width(faster), half_width(slower));
   return {value, value * std::exp(-half), value * std::exp(half)};
 }

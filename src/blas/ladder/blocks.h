@@ -10,8 +10,9 @@
 
 namespace hwprof::blas {
 
-// Of a rung that decides: three give an interval, five a narrow one.
-inline constexpr std::size_t kFewestBlocks = 3, kMostBlocks = 5;
+// Of a rung that decides: three give an interval, five a narrow one. Of the two that the verdict
+// compares more where a busy machine leaves theirs wide.
+inline constexpr std::size_t kFewestBlocks = 3, kMostBlocks = 5, kMostBlocksOfTheTwo = 15;
 // The clock drifts by 10 %; a peak below this share of the others' was not the core's own.
 inline constexpr double kUndisturbedPeak = 0.85;
 

@@ -13,6 +13,7 @@
 #include "src/blas/ladder/rung.h"
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
+#include "src/measure/statistics.h"
 #include "src/observe/elf/elf_file.h"
 
 namespace hwprof::blas {
@@ -24,6 +25,8 @@ using std::chrono::milliseconds;
 // One rung must not eat the time of the others, nor start when it cannot end.
 constexpr milliseconds kShortestRung{80};
 constexpr std::size_t kMostContenders = 3;  // that are repeated for being fast
+// Of a rung that is judged and of the fastest, which is known then.
+constexpr double kKnownWell = 0.03;  // half of its interval, of the fraction
 
 // Of the file with the kernels: a copy of it is no other library.
 std::string build_of(const std::string& kernels) {
@@ -39,11 +42,13 @@ struct Outcome {
   std::string build;    // of that file
   int size = 0;         // of the square matrices
 
-  // Of what the rungs are compared by.
+  // Of what the rungs are compared by, over the blocks so far.
   [[nodiscard]] double fraction() const {
-    if (blocks.empty()) return -1;
-    const Block& first = blocks.front();
-    return first.calls_fraction.value_or(first.fraction.value_or(-1));
+    std::vector<double> fractions;
+    for (const Block& block : blocks) {
+      fractions.push_back(block.calls_fraction.value_or(block.fraction.value_or(-1)));
+    }
+    return fractions.empty() ? -1 : median(std::move(fractions));
   }
 };
 
@@ -91,14 +96,21 @@ class Climb {
   }
 
   // What the verdict will rest on, by turns, so that a mood of the machine meets all of them.
-  void repeat_deciding(std::size_t blocks) {
-    const std::vector<Outcome*> chosen = deciding();
-    for (std::size_t round = 1; round < blocks; ++round) {
-      for (Outcome* outcome : chosen) {
-        if (outcome->blocks.size() > round || !may_go_on()) continue;
-        const auto again = measure(outcome->attempt, false);
-        if (again) outcome->blocks.push_back(block_of(*again));
-      }
+  void repeat_deciding(std::size_t blocks) { repeat(deciding(kMostContenders), blocks); }
+
+  // The verdict hangs on how what is judged compares with the fastest.
+  void repeat_until_known() {
+    for (std::size_t blocks = kMostBlocks + 1; blocks <= kMostBlocksOfTheTwo; ++blocks) {
+      const std::vector<Outcome*> chosen = deciding(1);
+      const bool known = std::all_of(chosen.begin(), chosen.end(), [&](const Outcome* outcome) {
+        report::LadderRung rung;
+        summarise(outcome->blocks, highest_peak(), rung);
+        const auto low = rung.calls_fraction ? rung.calls_fraction_low : rung.peak_fraction_low;
+        const auto high = rung.calls_fraction ? rung.calls_fraction_high : rung.peak_fraction_high;
+        return low && high && *high - *low <= kKnownWell * (*high + *low);
+      });
+      if (known || !may_go_on()) return;
+      repeat(chosen, blocks);
     }
   }
 
@@ -109,7 +121,7 @@ class Climb {
     for (const Outcome& outcome : outcomes_) {
       for (const Block& block : outcome.blocks) peaks.push_back(block.peak_gflops);
     }
-    const double highest = peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
+    const double highest = highest_peak();
     std::erase_if(peaks, [&](double peak) { return peak < kUndisturbedPeak * highest; });
     std::sort(peaks.begin(), peaks.end());
     for (Outcome& outcome : outcomes_) {
@@ -155,6 +167,24 @@ class Climb {
   }
 
  private:
+  void repeat(const std::vector<Outcome*>& chosen, std::size_t blocks) {
+    for (std::size_t round = 1; round < blocks; ++round) {
+      for (Outcome* outcome : chosen) {
+        if (outcome->blocks.size() > round || !may_go_on()) continue;
+        const auto again = measure(outcome->attempt, false);
+        if (again) outcome->blocks.push_back(block_of(*again));
+      }
+    }
+  }
+
+  [[nodiscard]] double highest_peak() const {
+    double highest = 0;
+    for (const Outcome& outcome : outcomes_) {
+      for (const Block& block : outcome.blocks) highest = std::max(highest, block.peak_gflops);
+    }
+    return highest;
+  }
+
   [[nodiscard]] std::string why_no_own() const {
     if (options_.own.path.empty()) return options_.own.reason;
     for (const Outcome& outcome : outcomes_) {
@@ -165,7 +195,7 @@ class Climb {
   }
 
   // As it is found, what the library would do without the variables, and the fastest.
-  std::vector<Outcome*> deciding() {
+  std::vector<Outcome*> deciding(std::size_t contenders) {
     std::vector<Outcome*> all;
     for (Outcome& outcome : outcomes_) {
       if (!outcome.blocks.empty()) all.push_back(&outcome);
@@ -179,7 +209,7 @@ class Climb {
           outcome->attempt.library == library_.path() &&
           (outcome->rung.as_found || outcome->rung.setting == "auto" ||
            (!environment_is_clean_ && same_name(outcome->rung.core, identity_.core)));
-      if (judged || chosen.size() < kMostContenders) chosen.push_back(outcome);
+      if (judged || chosen.size() < contenders) chosen.push_back(outcome);
     }
     return chosen;
   }
@@ -297,6 +327,7 @@ Ladder climb(const BlasLibrary& library, const Identity& identity,
   climb.repeat_deciding(kFewestBlocks);
   climb.attempt_all(plan.rest);
   climb.repeat_deciding(kMostBlocks);
+  climb.repeat_until_known();
   return std::move(climb).result();
 }
 
