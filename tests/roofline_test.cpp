@@ -124,5 +124,14 @@ TEST(Roofline, PrivateCachesAddUpOverThreadsAndSharedOnesDoNot) {
   EXPECT_EQ(four[3].capacity_bytes, 0);
 }
 
+TEST(Roofline, WhatIsOverItIsFlagged) {
+  using report::Bound;
+  EXPECT_EQ(why_over_roofline(0.9, Bound::kCompute, ""), "");
+  EXPECT_EQ(why_over_roofline(1.02, Bound::kMemory, "L2"), "");
+  EXPECT_NE(why_over_roofline(1.021, Bound::kCompute, "").find("FMA peak"), std::string::npos);
+  EXPECT_NE(why_over_roofline(1.021, Bound::kMemory, "L3").find("faster level than L3"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace hwprof

@@ -18,6 +18,17 @@ std::vector<report::Bandwidth>::const_iterator holding(
 
 }  // namespace
 
+std::string why_over_roofline(double fraction, std::optional<report::Bound> bound,
+                              const std::string& level) {
+  constexpr double kOver = 1.02;
+  if (fraction <= kOver) return "";
+  if (bound == report::Bound::kCompute)
+    return "faster than the FMA peak beside it: the model counts more FLOP than are done, or the "
+           "peak was disturbed";
+  return fmt::format(
+      "its bytes come from a faster level than {}, in whose size its working set falls", level);
+}
+
 std::string level_of(double working_set_bytes, const std::vector<report::Bandwidth>& levels) {
   const auto level = holding(working_set_bytes, levels);
   return level == levels.end() ? "" : level->level;

@@ -24,6 +24,11 @@ struct Roofline {
 // FLOP / GFLOP/s = ns.
 Roofline roofline(const Cost& cost, const report::Peak& peak);
 
+// Of a rate as a fraction of its roofline: why it is over 1. "" up to 1.02, by which two
+// measurements one after the other differ. `level` as above.
+std::string why_over_roofline(double fraction, std::optional<report::Bound> bound,
+                              const std::string& level);
+
 // The first of `levels`, fastest first, that holds so many bytes; empty: none does.
 std::string level_of(double working_set_bytes, const std::vector<report::Bandwidth>& levels);
 

@@ -51,20 +51,6 @@ std::optional<report::Undisturbed> undisturbed_rate(const report::Row& row, doub
   return rate;
 }
 
-// A little above 1 is what two measurements one after the other differ by.
-constexpr double kOverRoofline = 1.02;
-
-std::string flag_of(const report::Row& row) {
-  if (row.roofline_fraction.value_or(0) <= kOverRoofline) return "";
-  if (row.bound == report::Bound::kCompute)
-    return "faster than the FMA peak beside it: the model counts more FLOP than are done, or the "
-           "peak was disturbed";
-  return fmt::format(
-      "its bytes come from a faster level than {}, in whose size its working set "
-      "falls",
-      row.bandwidth_level);
-}
-
 report::CpuTimeNs summarise_cpu(const Measurement& measured, double between) {
   report::CpuTimeNs time;
   time.slices = measured.values(&report::Slice::work_ns);
@@ -132,7 +118,8 @@ report::Row make_row(const Task& task, const Measurement* measured,
   row.disturbed = measured->disturbed;
   row.calls = measured->calls;
   if (row.roofline_ns) row.roofline_fraction = *row.roofline_ns / work_ns(row);
-  row.roofline_flag = flag_of(row);
+  row.roofline_flag =
+      why_over_roofline(row.roofline_fraction.value_or(0), row.bound, row.bandwidth_level);
   if (task.cost.flops > 0) row.gflops = task.cost.flops / work_ns(row);
   if (const std::vector<double> ratios = measured->peak_ratios(); !ratios.empty()) {
     row.peak_fraction = median(ratios);
