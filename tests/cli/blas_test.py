@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import time
 
 import harness
 from harness import CliTest, environment, hwprof
@@ -21,11 +20,13 @@ class Blas(CliTest):
         self.assertEqual(done.returncode, EXIT_CODES[line.group(1)])
         self.assertEqual(done.stderr, "")
 
-    def test_quick_is_quick(self):
-        begin = time.monotonic()
-        hwprof("blas", "--quick")
-        # A second is promised where the machine is not busy; a busy one must pass too.
-        self.assertLess(time.monotonic() - begin, 6)
+    def test_quick_judges_what_programs_get(self):
+        done = hwprof("blas", "--quick", "--format", "json")
+        report = json.loads(done.stdout)
+        found = [rung for rung in report["ladder"] if rung["as_found"]]
+        if found:  # a machine may have no BLAS
+            self.assertNotEqual(found[0]["peak_fraction"] is None, found[0]["reason"] is None)
+        self.assertEqual(done.returncode == 0, report["verdict"] == "optimal")
 
     def test_every_library_has_a_number_or_a_reason(self):
         report = json.loads(hwprof("blas", "--format", "json").stdout)
