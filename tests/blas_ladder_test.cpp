@@ -220,6 +220,14 @@ TEST(Rung, OfALibraryWithoutSgemmMakesTheCallsOfTheProgramAlone) {
   EXPECT_THAT(calls("").error().what, HasSubstr("is not a BLAS"));
 }
 
+// What the library needs may be where the loader is told to look.
+std::vector<std::string> environment_that_loads(std::vector<std::string> environment) {
+  if (const char* folders = std::getenv("LD_LIBRARY_PATH")) {
+    environment.push_back(fmt::format("LD_LIBRARY_PATH={}", folders));
+  }
+  return environment;
+}
+
 TEST_F(LadderTest, MakesTheCallsOfAProgramAgain) {
   options_.replay = {.calls = {{"sgemv_", {300, 1, 200}, 10}, {"cblas_dsyrk", {50, 50, 60}, 3}},
                      .covered = 0.9,
@@ -238,7 +246,7 @@ TEST_F(LadderTest, MakesTheCallsOfAProgramAgain) {
                                         .expected_core = "",
                                         .peak_isa = "",
                                         .replay = "dgbmv_:4:4:4:0:1"},
-                                       {}, milliseconds(10'000));
+                                       environment_that_loads({}), milliseconds(10'000));
   ASSERT_TRUE(result) << result.error().what;
   EXPECT_EQ(result->calls_fraction, std::nullopt);
   EXPECT_EQ(result->calls_reason, "dgbmv_ cannot be made again");
@@ -360,9 +368,9 @@ TEST_F(LadderTest, InterfaceOfTheSameKernelsIsNotARungOfItsOwn) {
 
 TEST_F(LadderTest, RefusesACoreThatTheLibraryReplaces) {
   ::setenv("OPENBLAS_CORETYPE", "NoSuchCore", 1);
-  const auto output =
-      child_output(RUNG_MAIN, rung_arguments({library_->path(), {}, "NoSuchCore", ""}),
-                   {"OPENBLAS_CORETYPE=NoSuchCore"}, in(milliseconds(60'000)));
+  const auto output = child_output(
+      RUNG_MAIN, rung_arguments({library_->path(), {}, "NoSuchCore", ""}),
+      environment_that_loads({"OPENBLAS_CORETYPE=NoSuchCore"}), in(milliseconds(60'000)));
   ASSERT_TRUE(output);
   const auto result = parse_rung_output(output->out);
   ASSERT_FALSE(result);

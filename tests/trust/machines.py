@@ -4,15 +4,18 @@ another BLAS as what programs get by default.
 
     tests/trust/machines.py BUILD [ARGUMENT-OF-MESON-TEST...]
 
-A default BLAS is put in place by a bind mount in a mount namespace of its own (asks for root), so
-that the machine keeps its own. The last line of each run is that of meson's count."""
+A default BLAS is put in place as update-alternatives(1) does, in a copy of /etc/alternatives that
+is mounted over it in a mount namespace of its own (asks for root), so that the machine keeps its
+own. The last line of each run is that of meson's count."""
 
 import argparse
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "matrix"))
@@ -25,20 +28,29 @@ BLAS = {"reference": ("libblas3", "blas"), "OpenBLAS": (libraries.OPENBLAS, "ope
         "ATLAS": ("libatlas3-base", "atlas")}
 
 
-def default_blas():
-    """The file that a program gets as libblas.so.3 here; None where there is none."""
-    found = subprocess.run(["ldconfig", "-p"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    match = re.search(r"libblas\.so\.3 .*=> (\S+)", found)
-    return os.path.realpath(match[1]) if match else None
+ALTERNATIVES = pathlib.Path("/etc/alternatives")
+
+
+def alternatives_with(blas, folder):
+    """A copy of /etc/alternatives in `folder`, in which that file is what programs get; None where
+    the machine's libblas.so.3 is no alternative."""
+    links = list(ALTERNATIVES.glob("libblas.so.3*"))
+    if not links:
+        return None
+    shutil.copytree(ALTERNATIVES, folder, symlinks=True)
+    for link in links:
+        copy = pathlib.Path(folder, link.name)
+        copy.unlink()
+        copy.symlink_to(blas)
+    return folder
 
 
 def counts(build, arguments, variables, mounted=None):
     """Of one run: (passed, failed, skipped) and the names of what failed."""
     command = ["meson", "test", "-C", build, "--no-rebuild", *arguments]
     if mounted:
-        source, target = mounted
         command = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"',
-                   str(source), target, *command]
+                   mounted, str(ALTERNATIVES), *command]
     done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True, check=False)
     said = {word: 0 for word in ("Ok", "Expected Fail", "Fail", "Unexpected Pass", "Skipped",
                                  "Timeout")}
@@ -58,14 +70,17 @@ def main():
     options, arguments = parser.parse_known_args()
     cases = [("as it is", {}, None)]
     cases += [(cpu, {"LIBPFM_FORCE_PMU": cpu}, None) for cpu in CPUS]
-    target = default_blas()
+    folders = tempfile.TemporaryDirectory()
     for name, (package, folder) in BLAS.items():
         root = libraries.default_root() / package
         found = sorted(root.glob("usr/lib/*/%s/libblas.so.3" % folder))
-        if target and found and os.geteuid() == 0:
-            cases.append((name + " by default", {}, (found[0].resolve(), target)))
+        mounted = None
+        if found and os.geteuid() == 0:
+            mounted = alternatives_with(found[0].resolve(), os.path.join(folders.name, name))
+        if mounted:
+            cases.append((name + " by default", {}, mounted))
         else:
-            print("%s by default: not run: needs root, a libblas.so.3 on this machine, and "
+            print("%s by default: not run: needs root, libblas.so.3 as an alternative, and "
                   "scripts/setup matrix" % name, flush=True)
     failures = 0
     for name, more, mounted in cases:
@@ -76,6 +91,7 @@ def main():
         failures += failed
         print("%s: %d passed, %d failed, %d skipped%s" % (
             name, passed, failed, skipped, ": " + ", ".join(which) if which else ""), flush=True)
+    folders.cleanup()
     sys.exit(1 if failures else 0)
 
 
