@@ -284,6 +284,13 @@ std::vector<Headline> run_headlines(const Run& run) {
   std::vector<std::string> findings = blas.findings;
   if (findings.empty()) findings.push_back(blas.why.empty() ? "no evidence was found" : blas.why);
   std::vector<Headline> lines;
+  if (run.exit != 0 && !run.attached_pid) {
+    lines.push_back(
+        {fmt::format("The command ended with exit code {}: this is about what it did until "
+                     "then.",
+                     exit_text(run)),
+         false});
+  }
   const std::string time_first = time_first_text(blas);
   if (!time_first.empty()) lines.push_back({sentence(time_first), optimal});
   bool first = true;
