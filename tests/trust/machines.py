@@ -4,9 +4,9 @@ another BLAS as what programs get by default.
 
     tests/trust/machines.py BUILD [ARGUMENT-OF-MESON-TEST...]
 
-A default BLAS is put in place as update-alternatives(1) does, in a copy of /etc/alternatives that
-is mounted over it in a mount namespace of its own (asks for root), so that the machine keeps its
-own. The last line of each run is that of meson's count."""
+A default BLAS is put in place as its package does, in copies of /etc/alternatives and of the
+loader's cache that are mounted over them in a mount namespace of its own (asks for root), so that
+the machine keeps its own. The last line of each run is that of meson's count."""
 
 import argparse
 import os
@@ -31,17 +31,20 @@ BLAS = {"reference": ("libblas3", "blas"), "OpenBLAS": (libraries.OPENBLAS, "ope
 ALTERNATIVES = pathlib.Path("/etc/alternatives")
 
 
-def alternatives_with(blas, folder):
-    """A copy of /etc/alternatives in `folder`, in which that file is what programs get; None where
-    the machine's libblas.so.3 is no alternative."""
+def machine_with(blas, folder):
+    """Copies of /etc/alternatives and of the loader's cache in `folder`, by which programs get that
+    file; None where the machine's libblas.so.3 is no alternative."""
     links = list(ALTERNATIVES.glob("libblas.so.3*"))
     if not links:
         return None
-    shutil.copytree(ALTERNATIVES, folder, symlinks=True)
+    shutil.copytree(ALTERNATIVES, os.path.join(folder, "alternatives"), symlinks=True)
     for link in links:
-        copy = pathlib.Path(folder, link.name)
+        copy = pathlib.Path(folder, "alternatives", link.name)
         copy.unlink()
         copy.symlink_to(blas)
+    # What the library needs lies beside it or one folder above.
+    subprocess.run(["ldconfig", "-X", "-C", os.path.join(folder, "ld.so.cache"),
+                    str(blas.parent), str(blas.parent.parent)], check=True)
     return folder
 
 
@@ -49,8 +52,9 @@ def counts(build, arguments, variables, mounted=None):
     """Of one run: (passed, failed, skipped) and the names of what failed."""
     command = ["meson", "test", "-C", build, "--no-rebuild", *arguments]
     if mounted:
-        command = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"',
-                   mounted, str(ALTERNATIVES), *command]
+        command = ["unshare", "--mount", "sh", "-c",
+                   'for each in alternatives ld.so.cache; do mount --bind "$0/$each" "/etc/$each" '
+                   '|| exit; done; exec "$@"', mounted, *command]
     done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True, check=False)
     said = {word: 0 for word in ("Ok", "Expected Fail", "Fail", "Unexpected Pass", "Skipped",
                                  "Timeout")}
@@ -76,7 +80,7 @@ def main():
         found = sorted(root.glob("usr/lib/*/%s/libblas.so.3" % folder))
         mounted = None
         if found and os.geteuid() == 0:
-            mounted = alternatives_with(found[0].resolve(), os.path.join(folders.name, name))
+            mounted = machine_with(found[0].resolve(), os.path.join(folders.name, name))
         if mounted:
             cases.append((name + " by default", {}, mounted))
         else:
