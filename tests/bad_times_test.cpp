@@ -83,12 +83,18 @@ TEST(BadTimes, ATooShortBudgetSaysWhichIsEnough) {
   std::vector<WorkTimes> work(2);
   add_slices(work[0].whole, 6, 1e6, 1e6);
   add_slices(work[1].whole, 6, 1e9, 1e9);
-  EXPECT_FALSE(budget_for_intervals_s(work, 1, 1));
+  BudgetOptions budget{.seconds = 10};
+  EXPECT_EQ(too_few_slices_text(work, 1, 1, budget), "");
+  EXPECT_EQ(too_few_slices_text({}, 1, 1, budget), "");
   work[1].whole.slices.resize(1);
   // Two works get the same time, six slices of a second each, half as much again, one second first.
-  EXPECT_EQ(budget_for_intervals_s(work, 1, 1), 19);
-  EXPECT_EQ(budget_for_intervals_s(work, 1, 0.5), 37);
-  EXPECT_FALSE(budget_for_intervals_s({}, 1, 1));
+  EXPECT_EQ(too_few_slices_text(work, 1, 1, budget),
+            "1 of 2 rows has no interval: --time-budget 10 is too short for 6 slices each, 19 is "
+            "enough");
+  EXPECT_THAT(too_few_slices_text(work, 1, 0.5, budget), HasSubstr("37 is enough"));
+  budget.repeat = 3;
+  EXPECT_EQ(too_few_slices_text(work, 1, 1, budget),
+            "1 of 2 rows has no interval: --repeat 3 is fewer than the 6 slices that it takes");
 }
 
 double standing_clock() { return 1e12; }

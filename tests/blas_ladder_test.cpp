@@ -281,6 +281,14 @@ TEST_F(LadderTest, EveryCoreTypeOnceAndTheOneFoundWithItsMeasure) {
   }
 }
 
+// Numbers of threads do not matter on one thread.
+TEST_F(LadderTest, AVariableThatItDoesNotReadNeedsNoRungOfItsOwn) {
+  for (const char* name :
+       {"NVPL_BLAS_DEBUG_CPU_TYPE", "MKL_DEBUG_CPU_TYPE", "OPENBLAS_NUM_THREADS"})
+    ::setenv(name, "1", 1);
+  for (const auto& rung : climb_now().rungs) EXPECT_NE(rung.setting, "auto");
+}
+
 TEST_F(LadderTest, SeparatesTheEnvironmentFromTheChoiceOfTheLibrary) {
   const std::string humble = humble_core();
   if (humble.empty()) GTEST_SKIP() << "this OpenBLAS is built for one CPU";

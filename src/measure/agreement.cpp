@@ -70,27 +70,18 @@ Interval run_interval_ns(const Row& row) {
 
 std::string wide_rows_text(const std::vector<Row>& rows, const std::string& shortage) {
   constexpr double kZ = 1.96;  // what runs differ by has no degrees of freedom of its own
-  std::size_t measured = 0, few = 0, wide = 0;
+  std::size_t measured = 0, wide = 0;
   for (const Row& row : rows) {
     if (!row.time_ns) continue;
     ++measured;
-    if (!has_interval_of(row)) {
-      ++few;
-    } else {
-      wide +=
-          relative_half_width(run_interval_ns(row), work_ns(row)) > kZ * between_runs(row.bound);
-    }
+    wide += has_interval_of(row) &&
+            relative_half_width(run_interval_ns(row), work_ns(row)) > kZ * between_runs(row.bound);
   }
-  std::vector<std::string> parts;
-  if (few > 0)
-    parts.push_back(
-        fmt::format("{} {} too few slices for an interval", few, few == 1 ? "has" : "have"));
-  if (wide > 0)
-    parts.push_back(fmt::format("{} {} within this run by more than such runs differ by anyway",
-                                wide, wide == 1 ? "varies" : "vary"));
-  if (parts.empty()) return "";
-  return fmt::format("of {} measured rows, {}: the machine is noisy or {}", measured,
-                     fmt::join(parts, " and "), shortage);
+  if (wide == 0) return "";
+  return fmt::format(
+      "of {} measured rows, {} {} within this run by more than such runs differ by anyway: the "
+      "machine is noisy or {}",
+      measured, wide, wide == 1 ? "varies" : "vary", shortage);
 }
 
 namespace {

@@ -24,11 +24,9 @@ inline double between_runs(std::optional<report::Bound> bound) {
   return bound == report::Bound::kCompute ? kBetweenRuns : kBetweenRunsOfMemory;
 }
 
-// How many rows have too few slices for an interval, and of how many the blocks of this run say
-// more than what runs differ by anyway: there a longer budget or a quieter machine makes the
-// printed interval narrower; elsewhere nothing in this run can. `shortage`: "--time-budget 10 s is
-// short".
-// "" where it is neither.
+// Of how many rows the blocks of this run say more than what runs differ by anyway: there a longer
+// budget or a quieter machine makes the printed interval narrower; elsewhere nothing in this run
+// can. `shortage`: "--time-budget 10 is short". "" where it is of none.
 std::string wide_rows_text(const std::vector<report::Row>& rows, const std::string& shortage);
 
 // The sum of the layers' medians for each of `passes`, all of whose layers were measured.

@@ -363,7 +363,7 @@ class ExitCodes(CliTest):
         for row in few:
             self.assertEqual(row["time_ns"]["ci95"], [None, None])
         if few:
-            self.assertRegex(warnings["short-budget"], r"too short, at least [0-9]+ s")
+            self.assertRegex(warnings["short-budget"], r"too short for 6 slices each, [0-9]+ is enough")
 
     def test_require_optimal_blas_is_1_when_it_is_not(self):
         done = hwprof(*quick("--time-budget", "6", "--require", "optimal-blas"),

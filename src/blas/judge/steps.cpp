@@ -8,19 +8,13 @@ namespace {
 
 using report::LadderRung;
 
-// What a wrapper hands its work to reads variables of its own.
-bool reads(Provider provider, const std::string& variable) {
-  return facts(provider).wraps || provider == Provider::kUnknown ||
-         starts_with_any(variable, facts(provider).variables);
-}
-
 // Whether a rung ran in the same environment as the one that is as found, but for what the library
 // does not read and for the number of threads.
 bool same_environment(const Evidence& evidence, const LadderRung& rung) {
   return std::all_of(
       evidence.environment.begin(), evidence.environment.end(), [&](const auto& variable) {
         return counts_threads(variable.first) || !reads(rung.provider, variable.first) ||
-               ignores(evidence.library, variable.first) ||
+               evidence.library.ignores(variable.first) ||
                rung.setting == variable.first + "=" + variable.second;
       });
 }
@@ -30,18 +24,9 @@ double half_width(const Speed& speed) { return std::log(*speed.high / *speed.low
 
 }  // namespace
 
-bool ignores(const Identity& identity, const std::string& variable) {
-  return std::find(identity.ignored.begin(), identity.ignored.end(), variable) !=
-         identity.ignored.end();
-}
-
-bool counts_threads(const std::string& variable) {
-  return variable.ends_with("_NUM_THREADS") || variable.ends_with("_THREAD_LIMIT");
-}
-
 std::string core_variable(Provider provider, const Evidence& evidence) {
   const std::string name = facts(provider).core_variable;
-  return !name.empty() && evidence.environment.contains(name) && !ignores(evidence.library, name)
+  return !name.empty() && evidence.environment.contains(name) && !evidence.library.ignores(name)
              ? name
              : "";
 }
@@ -51,7 +36,7 @@ std::vector<std::string> other_variables(Provider provider, const Evidence& evid
   std::vector<std::string> names;
   for (const auto& [name, value] : evidence.environment) {
     if (reads(provider, name) && (any || !forces_core(name)) && !counts_threads(name) &&
-        !ignores(evidence.library, name))
+        !evidence.library.ignores(name))
       names.push_back(name);
   }
   return names;

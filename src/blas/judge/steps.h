@@ -45,7 +45,4 @@ std::string core_variable(Provider provider, const Evidence& evidence);
 // The other variables that `provider` reads, but for the number of threads: a rung has one.
 std::vector<std::string> other_variables(Provider provider, const Evidence& evidence);
 
-bool ignores(const Identity& identity, const std::string& variable);
-bool counts_threads(const std::string& variable);
-
 }  // namespace hwprof::blas

@@ -24,6 +24,7 @@ using std::chrono::milliseconds;
 
 // One rung must not eat the time of the others, nor start when it cannot end.
 constexpr milliseconds kShortestRung{80};
+constexpr int kShareForRepeats = 4;         // of the budget, a quarter
 constexpr std::size_t kMostContenders = 3;  // that are repeated for being fast
 // Of a rung that is judged and of the fastest, which is known then.
 constexpr double kKnownWell = 0.03;  // half of its interval, of the fraction
@@ -63,12 +64,13 @@ class Climb {
         identity_(identity),
         options_(options),
         build_(build_of(identity.kernels)),
-        environment_is_clean_(blas_environment().empty()),
+        environment_is_clean_(!environment_shapes(identity)),
         peak_isa_(fastest_fma_kernel().isa),
         deadline_(Clock::now() + options.budget) {}
 
-  void attempt_all(const std::vector<Attempt>& attempts) {
-    for (const Attempt& attempt : attempts) attempt_once(attempt);
+  // `reserve`: of the budget, that is left for others.
+  void attempt_all(const std::vector<Attempt>& attempts, milliseconds reserve = {}) {
+    for (const Attempt& attempt : attempts) attempt_once(attempt, reserve);
   }
 
   // Another OpenBLAS may choose badly by itself too: then its widest cores are to be compared with.
@@ -214,8 +216,8 @@ class Climb {
     return chosen;
   }
 
-  [[nodiscard]] bool may_go_on() const {
-    return time_left() >= kShortestRung && (options_.stop == nullptr || !*options_.stop);
+  [[nodiscard]] bool may_go_on(milliseconds reserve = {}) const {
+    return time_left() - reserve >= kShortestRung && (options_.stop == nullptr || !*options_.stop);
   }
 
   static Block block_of(const RungResult& result) {
@@ -226,10 +228,10 @@ class Climb {
     return std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now());
   }
 
-  void attempt_once(const Attempt& attempt) {
+  void attempt_once(const Attempt& attempt, milliseconds reserve) {
     // The core that the library chooses by itself is not measured again by name.
     if (attempt.library == library_.path() && seen_.contains({build_, attempt.core})) return;
-    if (!may_go_on()) {
+    if (!may_go_on(reserve)) {
       left_out_.push_back(label(attempt));
       return;
     }
@@ -325,7 +327,8 @@ Ladder climb(const BlasLibrary& library, const Identity& identity,
   climb.attempt_all(plan.deciding);
   climb.attempt_wider_cores(machine);
   climb.repeat_deciding(kFewestBlocks);
-  climb.attempt_all(plan.rest);
+  // Of one block a rung is fast by luck; what is left repeats those that lead then.
+  climb.attempt_all(plan.rest, options.budget / kShareForRepeats);
   climb.repeat_deciding(kMostBlocks);
   climb.repeat_until_known();
   return std::move(climb).result();

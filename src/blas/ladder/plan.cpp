@@ -58,7 +58,7 @@ Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
                 const LadderOptions& options) {
   Plan plan;
   plan.deciding.push_back({"as found", library.path(), identity.provider, "", true});
-  if (!blas_environment().empty()) {
+  if (environment_shapes(identity)) {
     plan.deciding.push_back({"auto", library.path(), identity.provider, "", false});
   }
   std::vector<Attempt> cores;
@@ -82,6 +82,14 @@ Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
                              .own = true});
   }
   return plan;
+}
+
+bool environment_shapes(const Identity& identity) {
+  const auto set = blas_environment();
+  return std::any_of(set.begin(), set.end(), [&](const auto& variable) {
+    return reads(identity.provider, variable.first) && !counts_threads(variable.first) &&
+           !identity.ignores(variable.first);
+  });
 }
 
 Attempt openblas_core(const std::string& library, const CoreType& core) {

@@ -30,6 +30,10 @@ Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
                 const std::vector<report::InstalledBlas>& installed, const Machine& machine,
                 const LadderOptions& options);
 
+// Whether the library may be another in this process than in a clean environment: what it does not
+// read does not matter, nor do numbers of threads, since a rung has one.
+bool environment_shapes(const Identity& identity);
+
 // One that forces this core of an OpenBLAS.
 Attempt openblas_core(const std::string& library, const CoreType& core);
 // Whether a file has kernels of that core.

@@ -4,6 +4,7 @@
 // bli_arch_query_id loads; MKL maps the library of one instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,9 @@ struct Identity : report::Blas {
   std::string kernels;  // file with the kernels: libopenblas below Debian's libblas.so.3
   // Variables of this provider that are set, but whose names its file does not hold.
   std::vector<std::string> ignored;
+  [[nodiscard]] bool ignores(const std::string& variable) const {
+    return std::find(ignored.begin(), ignored.end(), variable) != ignored.end();
+  }
 };
 
 // Calls `name` where the library has it. Value must be constructible from nothing.

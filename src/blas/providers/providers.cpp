@@ -254,6 +254,15 @@ bool shapes_blas(std::string_view variable) {
          any([&](const auto& row) { return starts_with_any(variable, row.variables); });
 }
 
+bool reads(Provider provider, std::string_view variable) {
+  return facts(provider).wraps || provider == Provider::kUnknown ||
+         starts_with_any(variable, facts(provider).variables);
+}
+
+bool counts_threads(std::string_view variable) {
+  return variable.ends_with("_NUM_THREADS") || variable.ends_with("_THREAD_LIMIT");
+}
+
 bool forces_core(std::string_view variable) {
   return !variable.empty() && any([&](const auto& row) { return variable == row.core_variable; });
 }

@@ -95,6 +95,11 @@ Provider provider_of_symbol(std::string_view symbol);
 
 // True for OPENBLAS_*, BLIS_*, MKL_*, OMP_*, ...: names that a BLAS reads.
 bool shapes_blas(std::string_view variable);
+// Whether such a library reads it, by its name. What a wrapper hands its work to reads variables of
+// its own, and so may a library that no row knows.
+bool reads(Provider provider, std::string_view variable);
+// Of threads: OPENBLAS_NUM_THREADS, OMP_THREAD_LIMIT.
+bool counts_threads(std::string_view variable);
 // True for a variable that forces a core type of some provider.
 bool forces_core(std::string_view variable);
 // By names under which a BLAS is installed: "libblas.so.3", "libopenblas64.so.0".

@@ -164,8 +164,8 @@ std::string lost_cpus(const CpuList& began, const CpuList& now,
 }
 
 // All work gets the same time, so the longest slice decides.
-std::optional<double> budget_for_intervals_s(std::span<const WorkTimes> work, double before_s,
-                                             double share) {
+std::string too_few_slices_text(std::span<const WorkTimes> work, double before_s, double share,
+                                const BudgetOptions& budget) {
   double longest_s = 0;
   std::size_t few = 0, measured = 0;
   for (const WorkTimes& times : work) {
@@ -176,10 +176,17 @@ std::optional<double> budget_for_intervals_s(std::span<const WorkTimes> work, do
     for (const report::Slice& slice : whole.slices)
       longest_s = std::max(longest_s, 1e-9 * slice.ns * static_cast<double>(whole.calls_a_slice));
   }
-  if (few == 0) return std::nullopt;
+  if (few == 0) return "";
+  const std::string rows =
+      fmt::format("{} of {} rows {} no interval", few, measured, few == 1 ? "has" : "have");
+  if (budget.repeat)
+    return fmt::format("{}: --repeat {} is fewer than the {} slices that it takes", rows,
+                       *budget.repeat, kMinSamplesForInterval);
   constexpr double kBesides = 1.5;  // the peak between the slices, and noise
   const auto slices = static_cast<double>(measured * kMinSamplesForInterval);
-  return std::ceil(before_s + kBesides * slices * longest_s / share);
+  return fmt::format("{}: --time-budget {} is too short for {} slices each, {:.0f} is enough", rows,
+                     budget.seconds, kMinSamplesForInterval,
+                     std::ceil(before_s + kBesides * slices * longest_s / share));
 }
 
 void add_repetition(report::Row& row, std::uint64_t loops) {
@@ -293,7 +300,7 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   }
   const std::string wide = wide_rows_text(
       record.rows, budget.repeat ? fmt::format("--repeat {} is too few", *budget.repeat)
-                                 : fmt::format("--time-budget {} s is short", budget.seconds));
+                                 : fmt::format("--time-budget {} is short", budget.seconds));
   if (!wide.empty()) warn("wide-interval", wide);
 }
 

@@ -40,10 +40,10 @@ void add_repetition(report::Row& row, std::uint64_t loops);
 std::string lost_cpus(const CpuList& began, const CpuList& now,
                       const std::optional<CpuList>& online);
 
-// Seconds of --time-budget with which each row gets the slices that an interval needs, where a row
-// has fewer: `before_s` were spent first, and `share` of what is left goes to these rows.
-std::optional<double> budget_for_intervals_s(std::span<const WorkTimes> work, double before_s,
-                                             double share);
+// How many rows have fewer slices than an interval takes, and the budget that is enough: `before_s`
+// were spent first, and `share` of what is left goes to these rows. "" where each has enough.
+std::string too_few_slices_text(std::span<const WorkTimes> work, double before_s, double share,
+                                const BudgetOptions& budget);
 
 // What the reader must know before trusting the rows.
 void add_warnings(report::Profile& record, const BudgetOptions& budget);

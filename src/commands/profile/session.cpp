@@ -243,14 +243,8 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
   }
   record.partial = record.partial || result.interrupted;
   note_clock_steps(result.clock_steps);
-  const auto enough_s = budget_for_intervals_s(result.work, before_s, share);
-  if (enough_s && !how.repeat && !result.interrupted) {
-    record.warnings.push_back(
-        {"short-budget",
-         fmt::format("some rows have fewer than {} slices, so no interval: --time-budget {} s is "
-                     "too short, at least {:.0f} s it takes",
-                     kMinSamplesForInterval, options.budget.seconds, *enough_s)});
-  }
+  const std::string few = too_few_slices_text(result.work, before_s, share, options.budget);
+  if (!few.empty() && !result.interrupted) record.warnings.push_back({"short-budget", few});
   note_load(result, users);
   // That of the first number of threads: more of them than CPUs take the CPU from each other.
   if (!record.pin.involuntary_switches_per_s)
