@@ -10,12 +10,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-report::Row row_of(const Measurement& measured) {
+report::Row row_of(const Measurement& measured, int threads = 1) {
   Task task;
   task.op = "conv1d";
   task.variant = "simd";
   task.cost.flops = 1e6;
-  return make_row(task, &measured, std::nullopt, 0, {}, {}, 1, {}, {});
+  return make_row(task, &measured, std::nullopt, 0, {}, {}, threads, {}, {});
 }
 
 // `count` slices, each a piece of one call that took `work_ns` of CPU time and `wall_ns`.
@@ -43,6 +43,17 @@ TEST(BadTimes, ALoadInTheSecondHalfMovesTheWallTimeAndNotTheRate) {
   EXPECT_DOUBLE_EQ(*before.on_cpu, 1);
   EXPECT_DOUBLE_EQ(*beside.on_cpu, 40.0 / 52);
   EXPECT_EQ(beside.left_out.total(), 0U) << "CPU time says what the work took";
+}
+
+// Else the time would be that of the load, beside a fraction of the peak that is not.
+TEST(BadTimes, PiecesInWhichAThreadWaitedAreNoTimeOfSeveralThreads) {
+  Measurement measured;
+  add_slices(measured, 20, 1e6, 1e6);
+  for (report::Slice& slice : measured.slices) slice.ns = 3e6;  // of all its pieces
+  const report::Row row = row_of(measured, 2);
+  EXPECT_FALSE(row.cpu_time_ns);
+  EXPECT_EQ(row.time_ns->median, 1e6);
+  EXPECT_DOUBLE_EQ(*row.gflops, 1);
 }
 
 TEST(BadTimes, NoSliceOnItsCpuIsNoNumberAndTheReasonSaysSo) {

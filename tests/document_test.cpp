@@ -108,7 +108,9 @@ Scaling two_counts(double on_two_ns, double low) {
     row.variant = "simd";
     row.points.resize(2);
     row.points[0].time_ns = 5e6;
+    row.points[0].speedup = 1;
     row.points[1].time_ns = on_two_ns / 2;
+    row.points[1].speedup = 10e6 / on_two_ns;
     row.points[1].speedup_low = low;
   }
   return scaling;

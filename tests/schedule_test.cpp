@@ -119,6 +119,39 @@ TEST(Schedule, SlowWorkIsMeasuredAtLeastOnceWhenTheBudgetIsGone) {
   EXPECT_EQ(result.work[1].whole.slices.size(), 1U);
 }
 
+TEST(Schedule, TurnsGoOnWhereTheyStopped) {
+  ThreadTeam team(1, {});
+  std::uint64_t calls = 0;
+  const std::vector<Work> work = {work_of([&] { ++calls; }, 10), work_of([] {}, 10)};
+  const std::atomic<bool> stop{false};
+  Interleaving turns(work, team, nullptr, quick());
+  EXPECT_EQ(turns.share_done(), 0);
+  std::vector<std::size_t> slices;
+  for (const double until : {0.5, 0.5, 1.0}) {
+    turns.run_until(until, stop, [](double) {});
+    EXPECT_DOUBLE_EQ(turns.share_done(), until);
+    slices.push_back(turns.so_far().work[0].whole.slices.size());
+  }
+  EXPECT_EQ(slices, (std::vector<std::size_t>{3, 3, 6}));
+  const ScheduleResult result = std::move(turns).result();
+  EXPECT_EQ(result.work[0].whole.calls + 2, calls) << "warmed up once";
+}
+
+TEST(Schedule, TheBudgetIsThatOfAllTurnsTogether) {
+  ThreadTeam team(1, {});
+  const std::vector<Work> work = {work_of([] {}, 1)};
+  const std::atomic<bool> stop{false};
+  Interleaving turns(work, team, nullptr, {.budget_s = 0.2, .slice_s = 0.001});
+  turns.run_until(0.5, stop, [](double) {});
+  const std::size_t half = turns.so_far().work[0].whole.slices.size();
+  EXPECT_GE(turns.share_done(), 0.5);
+  turns.run_until(0.5, stop, [](double) {});
+  EXPECT_EQ(turns.so_far().work[0].whole.slices.size(), half) << "nothing left to do";
+  turns.run_until(1, stop, [](double) {});
+  EXPECT_EQ(turns.share_done(), 1);
+  EXPECT_GT(turns.so_far().work[0].whole.slices.size(), half);
+}
+
 TEST(Schedule, WorkIsComparedWithTheSlicesOfTheBaselineAroundIt) {
   ThreadTeam team(1, {});
   std::string order;

@@ -46,25 +46,32 @@ TEST(ThreadsSideBySide, TheFewestThreadsAreTheBaseWhereverTheyStand) {
   EXPECT_DOUBLE_EQ(*scaling.rows[0].points[1].speedup, 1);
 }
 
-TEST(ThreadsSideBySide, SpeedUpHasAnIntervalFromTheSlices) {
+// What drifts between the turns is in both of a pair: the medians of all would be far apart.
+TEST(ThreadsSideBySide, SpeedUpIsThatOfNeighbouringTurns) {
   ThreadsRun one = run_on(1, 1000), two = run_on(2, 500);
-  for (int i = 0; i < 20; ++i) {
-    one.rows[0].time_ns->slices.emplace_back().work_ns = 950.0 + 100 * (i % 2);
-    two.rows[0].time_ns->slices.emplace_back().work_ns = 490.0 + 20 * (i % 2);
+  one.turns_ns.resize(1);
+  two.turns_ns.resize(1);
+  for (int turn = 0; turn < 8; ++turn) {
+    const double mood = turn < 4 ? 1 : 3;
+    one.turns_ns[0].emplace_back(mood * (1000 + turn % 2));
+    two.turns_ns[0].emplace_back(mood * 520);
   }
+  one.turns_ns[0].emplace_back();  // a turn without a slice has no pair
+  two.turns_ns[0].emplace_back(1);
   const auto scaling = side_by_side({one, two}, 2);
   const auto& points = scaling.rows[0].points;
   EXPECT_FALSE(points[0].speedup_low) << "against itself";
   ASSERT_TRUE(points[1].speedup_low && points[1].speedup_high);
-  EXPECT_LT(*points[1].speedup_low, 2);
-  EXPECT_GT(*points[1].speedup_high, 2);
+  EXPECT_NEAR(*points[1].speedup, 1000 / 520.0, 0.003);
+  EXPECT_LT(*points[1].speedup_low, *points[1].speedup);
+  EXPECT_LT(*points[1].speedup_high, 1.01 * *points[1].speedup_low);
   EXPECT_NEAR(*points[1].efficiency_low, *points[1].speedup_low / 2, 1e-12);
   EXPECT_NEAR(*points[1].efficiency_high, *points[1].speedup_high / 2, 1e-12);
   const auto table = report::scaling_table(scaling);
   EXPECT_THAT(table.rows[1].cells[2], HasSubstr("±"));
-  EXPECT_THAT(table.notes.front(), HasSubstr("one after another"));
-  two.rows[0].time_ns->slices.resize(3);
-  EXPECT_FALSE(side_by_side({one, two}, 2).rows[0].points[1].speedup_low) << "too few slices";
+  EXPECT_THAT(table.notes.front(), HasSubstr("by turns"));
+  two.turns_ns[0].resize(2);
+  EXPECT_FALSE(side_by_side({one, two}, 2).rows[0].points[1].speedup_low) << "too few turns";
 }
 
 TEST(ThreadsSideBySide, WhatWasNotMeasuredIsAbsent) {

@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "src/measure/slices.h"
 
@@ -16,21 +18,26 @@ long involuntary_switches() {
   return usage.ru_nivcsw;
 }
 
-class Schedule {
+}  // namespace
+
+class Interleaving::Schedule {
  public:
   Schedule(std::span<const Work> work, ThreadTeam& team, Counting* counting,
-           const ScheduleOptions& options)
+           ScheduleOptions options)
       : work_(work),
         counting_(counting),
-        options_(options),
-        slices_(work, team, counting, options),
+        options_(std::move(options)),
+        slices_(work, team, counting, options_),
         states_(work.size()) {}
 
-  ScheduleResult run(const std::atomic<bool>& stop, const std::function<void(double)>& progress) {
+  void run_until(double share, const std::atomic<bool>& stop,
+                 const std::function<void(double)>& progress) {
     ScheduleResult& result = slices_.result();
-    warm_up(stop);
     const long switches_before = involuntary_switches();
-    const double measuring_since = wall_ns();
+    begin_ns_ = wall_ns();
+    until_ = share;
+    if (!warm_) warm_up(stop);
+    warm_ = true;
     slices_.begin();
     while (!stop.load(std::memory_order_relaxed)) {
       const std::size_t next = pick();
@@ -51,12 +58,29 @@ class Schedule {
         if (whole.left_out.moved == before_moved) whole.lost = true;
       }
       state.spent_ns += wall_ns() - before;
-      progress(fraction_done());
+      progress(share_done());
     }
     result.interrupted = result.interrupted || stop.load(std::memory_order_relaxed);
-    result.involuntary_switches_per_s =
-        static_cast<double>(involuntary_switches() - switches_before) /
-        ((wall_ns() - measuring_since) * 1e-9);
+    switches_ += involuntary_switches() - switches_before;
+    measured_ns_ += wall_ns() - *begin_ns_;
+    begin_ns_.reset();
+    last_.reset();  // what comes next has another neighbour
+  }
+
+  [[nodiscard]] double share_done() const {
+    if (!options_.repeat) return std::clamp(spent_ns() / (options_.budget_s * 1e9), 0.0, 1.0);
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < work_.size(); ++i) done += slices_.samples(i);
+    return std::min(
+        1.0, static_cast<double>(done) / static_cast<double>(*options_.repeat * work_.size()));
+  }
+
+  [[nodiscard]] const ScheduleResult& so_far() const { return slices_.result(); }
+
+  ScheduleResult result() {
+    ScheduleResult& result = slices_.result();
+    if (measured_ns_ > 0)
+      result.involuntary_switches_per_s = static_cast<double>(switches_) / (measured_ns_ * 1e-9);
     if (!options_.repeat) slices_.settle();
     return std::move(result);
   }
@@ -67,6 +91,11 @@ class Schedule {
     std::size_t must = 1;               // slices, whatever the budget
     std::size_t lost = 0;               // slices of which no piece is left
   };
+
+  // Measuring, all turns together.
+  [[nodiscard]] double spent_ns() const {
+    return measured_ns_ + (begin_ns_ ? wall_ns() - *begin_ns_ : 0);
+  }
 
   [[nodiscard]] std::size_t tried(std::size_t i) const {
     return slices_.samples(i) + states_[i].lost;
@@ -104,13 +133,14 @@ class Schedule {
       const std::size_t had = std::min(tried(i), states_[i].must);
       kept_ns += static_cast<double>(states_[i].must - had) * states_[i].slice_ns;
     }
-    const bool over = wall_ns() - begin_ns_ + kept_ns > options_.budget_s * 1e9;
+    const bool over = spent_ns() + kept_ns > until_ * options_.budget_s * 1e9;
+    const double repeats = std::ceil(until_ * static_cast<double>(options_.repeat.value_or(0)));
     std::size_t best = work_.size();
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < work_.size(); ++i) {
       if (i == options_.baseline && work_.size() > 1) continue;
-      const bool wanted =
-          options_.repeat ? tried(i) < *options_.repeat : !over || tried(i) < states_[i].must;
+      const bool wanted = options_.repeat ? static_cast<double>(tried(i)) < repeats
+                                          : !over || tried(i) < states_[i].must;
       const double spent_ns = states_[i].spent_ns + states_[i].slice_ns;
       if (wanted && spent_ns < least) {
         best = i;
@@ -135,31 +165,41 @@ class Schedule {
     last_ns_ = work_ns;
   }
 
-  [[nodiscard]] double fraction_done() const {
-    if (!options_.repeat)
-      return std::clamp((wall_ns() - begin_ns_) / (options_.budget_s * 1e9), 0.0, 1.0);
-    std::size_t done = 0;
-    for (std::size_t i = 0; i < work_.size(); ++i) done += slices_.samples(i);
-    return std::min(
-        1.0, static_cast<double>(done) / static_cast<double>(*options_.repeat * work_.size()));
-  }
-
   std::span<const Work> work_;
   Counting* counting_;
-  const ScheduleOptions& options_;
+  const ScheduleOptions options_;
   Slices slices_;
   std::vector<State> states_;
+  bool warm_ = false;
+  double until_ = 1;                      // share of the whole
   std::optional<std::size_t> last_;       // measured
   double last_ns_ = 0, baseline_ns_ = 0;  // of a call in its slice; in the baseline's last
-  double begin_ns_ = wall_ns();
+  std::optional<double> begin_ns_;        // of this turn
+  double measured_ns_ = 0;                // in those before
+  long switches_ = 0;                     // in those before
 };
 
-}  // namespace
+Interleaving::Interleaving(std::span<const Work> work, ThreadTeam& team, Counting* counting,
+                           ScheduleOptions options)
+    : schedule_(std::make_unique<Schedule>(work, team, counting, std::move(options))) {}
+Interleaving::~Interleaving() = default;
+Interleaving::Interleaving(Interleaving&&) noexcept = default;
+Interleaving& Interleaving::operator=(Interleaving&&) noexcept = default;
+
+void Interleaving::run_until(double share, const std::atomic<bool>& stop,
+                             const std::function<void(double)>& progress) {
+  schedule_->run_until(share, stop, progress);
+}
+double Interleaving::share_done() const { return schedule_->share_done(); }
+const ScheduleResult& Interleaving::so_far() const { return schedule_->so_far(); }
+ScheduleResult Interleaving::result() && { return schedule_->result(); }
 
 ScheduleResult run_interleaved(std::span<const Work> work, ThreadTeam& team, Counting* counting,
                                const ScheduleOptions& options, const std::atomic<bool>& stop,
                                const std::function<void(double)>& progress) {
-  return Schedule(work, team, counting, options).run(stop, progress);
+  Interleaving whole(work, team, counting, options);
+  whole.run_until(1, stop, progress);
+  return std::move(whole).result();
 }
 
 }  // namespace hwprof

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -72,8 +73,34 @@ struct ScheduleResult {
   double involuntary_switches_per_s = 0;
 };
 
-// `team` runs the peak only. `counting` may be null; work in parts is not counted. `stop` is looked
-// at between slices. `progress` gets a fraction in [0, 1].
+// A measurement that can be left and gone on with, so that two that exclude each other (the same
+// work on one thread and on two) can take turns.
+class Interleaving {
+ public:
+  // `team` runs the peak only. `counting` may be null; work in parts is not counted. `work` and
+  // both stay where they are.
+  Interleaving(std::span<const Work> work, ThreadTeam& team, Counting* counting,
+               ScheduleOptions options);
+  ~Interleaving();
+  Interleaving(Interleaving&&) noexcept;
+  Interleaving& operator=(Interleaving&&) noexcept;
+
+  // Goes on until this share of the budget, or of the slices to repeat, is done: 1 is all of it.
+  // `stop` is looked at between slices. `progress` gets the share done.
+  void run_until(double share, const std::atomic<bool>& stop,
+                 const std::function<void(double)>& progress);
+  // Of the budget, or of the slices to repeat.
+  [[nodiscard]] double share_done() const;
+  // Until now: nothing is left out yet.
+  [[nodiscard]] const ScheduleResult& so_far() const;
+  ScheduleResult result() &&;
+
+ private:
+  class Schedule;
+  std::unique_ptr<Schedule> schedule_;
+};
+
+// All of it at once.
 ScheduleResult run_interleaved(std::span<const Work> work, ThreadTeam& team, Counting* counting,
                                const ScheduleOptions& options, const std::atomic<bool>& stop,
                                const std::function<void(double)>& progress);

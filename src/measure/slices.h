@@ -31,6 +31,7 @@ class Slices {
     return result_.work[i].whole.slices.size();
   }
   ScheduleResult& result() { return result_; }
+  [[nodiscard]] const ScheduleResult& result() const { return result_; }
 
  private:
   // Calls of a piece, pieces of a slice, and seconds of the peak between them: as long as a piece,

@@ -33,7 +33,8 @@ namespace {
 // Sums over the rows of a pass on one number of threads.
 struct ThreadedSums {
   double time_ns = 0, base_ns = 0;
-  double longest_ns = 0;  // by the interval; infinite where a row has none
+  double by_turns_ns = 0;  // by the speed-ups, in which no drift of the machine is
+  double longest_ns = 0;   // by their intervals; infinite where a row has none
 };
 std::optional<ThreadedSums> sums_of(const Scaling& scaling, const PassVariants& pass,
                                     std::size_t count, std::size_t base) {
@@ -42,9 +43,10 @@ std::optional<ThreadedSums> sums_of(const Scaling& scaling, const PassVariants& 
     if (!pass.has(row.op, row.variant)) continue;
     if (count >= row.points.size() || base >= row.points.size()) return std::nullopt;
     const ScalingPoint& point = row.points[count];
-    if (!point.time_ns || !row.points[base].time_ns) return std::nullopt;
+    if (!point.time_ns || !point.speedup || !row.points[base].time_ns) return std::nullopt;
     sums.time_ns += *point.time_ns;
     sums.base_ns += *row.points[base].time_ns;
+    sums.by_turns_ns += *row.points[base].time_ns / *point.speedup;
     sums.longest_ns += point.speedup_low.value_or(0) > 0
                            ? *row.points[base].time_ns / *point.speedup_low
                            : std::numeric_limits<double>::infinity();
@@ -65,8 +67,8 @@ std::optional<ThreadedPass> fastest_threaded_pass(const Scaling& scaling,
     for (std::size_t i = 0; i < scaling.counts.size(); ++i) {
       const auto sums = sums_of(scaling, pass, i, base);
       if (!sums || (fastest && fastest->time_ns <= sums->time_ns)) continue;
-      fastest = {pass.name, scaling.counts[i].threads, sums->time_ns, sums->base_ns / sums->time_ns,
-                 i != base && sums->longest_ns < sums->base_ns};
+      fastest = {pass.name, scaling.counts[i].threads, sums->time_ns,
+                 sums->base_ns / sums->by_turns_ns, i != base && sums->longest_ns < sums->base_ns};
     }
   }
   return fastest;

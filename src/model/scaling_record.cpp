@@ -6,11 +6,13 @@ template <>
 const Record& record<ScalingPoint>() {
   static constexpr Field kFields[] = {
       field<&ScalingPoint::time_ns>("time_ns", "ns", "median"),
-      field<&ScalingPoint::speedup>("speedup", "", "against the smallest count"),
+      field<&ScalingPoint::speedup>("speedup", "",
+                                    "against the smallest count: the mean of the turns' ratios, of "
+                                    "less than three turns the ratio of the medians"),
       interval<&ScalingPoint::speedup_low, &ScalingPoint::speedup_high>(
           "speedup_ci95", "",
-          "by the noise of the slices; null: too few. The numbers of threads are measured one "
-          "after another: what changed on the machine in between is not in it"),
+          "of the turns that the numbers of threads take; null: less than three in which no thread "
+          "waited for its CPU"),
       field<&ScalingPoint::efficiency>("efficiency", "",
                                        "speed-up over how many times more threads"),
       interval<&ScalingPoint::efficiency_low, &ScalingPoint::efficiency_high>("efficiency_ci95", "",

@@ -14,8 +14,10 @@ namespace hwprof::model {
 // One row on one number of threads.
 struct ScalingPoint {
   std::optional<double> time_ns;  // median; absent: `reason` of the row in the profile
-  std::optional<double> speedup;  // time on the first number of threads / this time
-  std::optional<double> speedup_low, speedup_high;  // 95 % interval, by the noise of the slices
+  // Time on the fewest threads over this one: the mean of the turns' ratios, of less than three
+  // turns the ratio of the medians.
+  std::optional<double> speedup;
+  std::optional<double> speedup_low, speedup_high;  // 95 % interval, from the turns' ratios
   std::optional<double> efficiency;                 // speed-up / how many times more threads
   std::optional<double> efficiency_low, efficiency_high;
   // CPU time over elapsed time of each thread of the process while the row ran, highest first;

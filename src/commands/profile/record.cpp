@@ -112,7 +112,9 @@ report::Row make_row(const Task& task, const Measurement* measured,
     return row;
   }
   const double between = between_runs(row.bound);
-  row.time_ns = summarise(*measured, &report::Slice::ns, between);
+  // Of several threads the pieces in which none waited, as the ratios to the peak are.
+  row.time_ns =
+      summarise(*measured, threads == 1 ? &report::Slice::ns : &report::Slice::work_ns, between);
   if (threads == 1) row.cpu_time_ns = summarise_cpu(*measured, between);
   if (measured->waits_known) row.on_cpu = measured->on_cpu_ns / measured->wall_ns;
   row.disturbed = measured->disturbed;

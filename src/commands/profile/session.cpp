@@ -8,15 +8,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <thread>
+#include <utility>
 
-#include "counters/perf/counting.h"
 #include "kernels/simd/simd.h"
 #include "src/base/clock.h"
 #include "src/cli/groups.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
-#include "src/measure/schedule.h"
 #include "src/measure/statistics.h"
 #include "src/report/render/write_report.h"
 
@@ -24,6 +24,9 @@ namespace hwprof {
 namespace {
 
 constexpr double kLadderSeconds = 2;
+// Threads of a BLAS spin for a while when they have nothing to do: those of OpenBLAS for 2^26
+// cycles (THREAD_TIMEOUT in its Makefile.rule), some 25 ms.
+constexpr std::chrono::milliseconds kUntilThreadsSleep{50};
 
 }  // namespace
 
@@ -82,7 +85,6 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
   record.pin.actual = session.cpus;
   record.threads =
       machine.threads.empty() ? static_cast<int>(session.cpus.size()) : machine.threads.front();
-  session.measurements_left_ = std::max<std::size_t>(1, machine.threads.size());
   record.machine = probe_machine(session.cpus.front());
   session.events = machine.events;
   if (session.events.empty())
@@ -97,44 +99,60 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
 }
 
 Result<void> ProfileSession::start_threads() {
-  // The caller may stand on one CPU since another number of threads was measured.
-  if (!options.machine.pin.empty()) {
-    if (auto done = pin_to(options.machine.pin); !done) return error_of(done);
-  }
-  // With several threads the caller is number 0 of the team and goes to the first CPU, once the
-  // BLAS has started its own threads on all of them.
   Result<LoadedBlas> loaded = load_blas(options.machine.blas, record.threads);
   if (!loaded) return error_of(loaded);
   blas = *std::move(loaded);
-  const bool pinned = !options.machine.pin.empty();
   if (blas.library && record.threads > 1) start_blas_threads(*blas.library);
-  const CpuList places = pinned ? cpus : CpuList{};
-  team_ = std::make_unique<ThreadTeam>(static_cast<std::size_t>(record.threads), places);
-  if (pinned && record.threads > 1) {
-    if (auto done = pin_to({cpus.front()}); !done) return error_of(done);
-  }
-  one_a_cpu_.reset();
+  const CpuList places = options.machine.pin.empty() ? CpuList{} : cpus;
+  crew_ = &crews_[record.threads];
+  crew_->blas_threads = blas.threads;
+  crew_->team = std::make_unique<ThreadTeam>(static_cast<std::size_t>(record.threads), places);
   if (static_cast<std::size_t>(record.threads) > cpus.size())
-    one_a_cpu_ = std::make_unique<ThreadTeam>(cpus.size(), places);
+    crew_->one_a_cpu = std::make_unique<ThreadTeam>(cpus.size(), places);
   return {};
 }
 
+void ProfileSession::go_on_with(Crew& crew) {
+  crew_ = &crew;
+  record.peak = crew.peak;
+  blas.threads = crew.blas_threads;
+  if (blas.library) (void)blas.library->set_threads(record.threads);
+}
+
 Result<void> ProfileSession::set_threads(int threads) {
+  if (crew_ != nullptr && threads == record.threads) return {};
+  const bool fewer = crew_ != nullptr && threads < record.threads;
+  const bool pinned = !options.machine.pin.empty();
   record.threads = threads;
-  if (auto done = start_threads(); !done) return error_of(done);
-  record.peak = measure_peak(record.machine, peak_team());
-  settle_peak(*record.peak, {});
+  // The caller may stand on one CPU since another number of threads was measured.
+  if (pinned) {
+    TRY(pin_to(options.machine.pin));
+  }
+  const auto known = crews_.find(threads);
+  if (known != crews_.end()) {
+    go_on_with(known->second);
+  } else {
+    TRY(start_threads());
+  }
+  // With several threads the caller is number 0 of the team and goes to the first CPU, once the
+  // BLAS has started its own threads on all of them.
+  if (pinned && threads > 1) {
+    TRY(pin_to({cpus.front()}));
+  }
+  if (known == crews_.end()) {
+    record.peak = measure_peak(record.machine, peak_team());
+    settle_peak(*record.peak, {});
+    crew_->peak = record.peak;
+  }
+  if (fewer) std::this_thread::sleep_for(kUntilThreadsSleep);
   return {};
 }
 
 Result<void> ProfileSession::set_up() {
-  if (auto done = start_threads(); !done) return error_of(done);
-  spdlog::info("BLAS: {}", blas.library ? blas.library->path() : blas.reason);
-
   watch_interrupts();
   progress->show("FMA peak and bandwidth", 0);
-  record.peak = measure_peak(record.machine, peak_team());
-  settle_peak(*record.peak, {});
+  TRY(set_threads(record.threads));
+  spdlog::info("BLAS: {}", blas.library ? blas.library->path() : blas.reason);
   spdlog::info("FMA peak {:.1f} GFLOP/s by {}, after {:.2f} s", record.peak->f32_gflops,
                record.peak->isa, seconds());
 
@@ -185,11 +203,27 @@ void ProfileSession::tell_first_result(std::span<const Task> tasks) {
 }
 
 Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOptions& how) {
+  Result<TaskTurns> turns = begin_turns(tasks, how);
+  if (!turns) return error_of(turns);
+  take_turn(*turns, 1);
+  add_rows(*std::move(turns));
+  return {};
+}
+
+Result<TaskTurns> ProfileSession::begin_turns(std::span<const Task> tasks, const TaskOptions& how,
+                                              std::size_t others) {
   tell_first_result(tasks);
+  TaskTurns turns{.tasks = tasks,
+                  .checked_documents = how.checked_documents,
+                  .repeated = how.loops || how.repeat,
+                  .measured = std::vector<std::optional<std::size_t>>(tasks.size()),
+                  .work = {},
+                  .errors = {},
+                  .counting = nullptr,
+                  .users = nullptr,
+                  .measuring = std::nullopt,
+                  .turns_ns = {tasks.size(), std::vector<std::optional<double>>{}}};
   // A task's row takes what was measured of it; one that cannot run has a reason instead.
-  std::vector<std::optional<std::size_t>> measured_as(tasks.size());
-  std::vector<Work> work;
-  std::vector<double> errors;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const Task& task = tasks[i];
     if (!task.run || interrupted()) continue;
@@ -197,43 +231,61 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
     const double before_s = seconds();
     task.run();
     const double first_call_ns = 1e9 * (seconds() - before_s);
-    errors.push_back(task.check());
-    measured_as[i] = work.size();
-    work.push_back({.parts = {{task.run, task.cost.flops}},
-                    .threads = threads_of(task),
-                    .first_call_ns = first_call_ns});
+    turns.errors.push_back(task.check());
+    turns.measured[i] = turns.work.size();
+    turns.work.push_back({.parts = {{task.run, task.cost.flops}},
+                          .threads = threads_of(task),
+                          .first_call_ns = first_call_ns});
   }
 
   Result<Counting> counting =
       Counting::open(record.machine, cpus.front(), events, {.max_passes = options.machine.passes});
   if (!counting) return error_of(counting);
-  spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", work.size(),
-               counting->passes(), seconds_left());
-  const std::size_t counts_left = measurements_left_;
-  ScheduleOptions schedule{
-      .budget_s = seconds_left() * how.budget_share / static_cast<double>(measurements_left_),
-      .cpus = cpus};
-  measurements_left_ = std::max<std::size_t>(1, measurements_left_ - 1);
+  turns.counting = std::make_unique<Counting>(*std::move(counting));
+  spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", turns.work.size(),
+               turns.counting->passes(), seconds_left());
+  turns.share = how.budget_share / static_cast<double>(others + 1);
+  turns.before_s = seconds();
+  turns.users = std::make_unique<CpuUsers>(cpus);
+  ScheduleOptions schedule{.budget_s = seconds_left() * turns.share, .cpus = cpus};
   schedule.loops = how.loops;
   schedule.repeat = how.repeat;
-  const double share = how.budget_share / static_cast<double>(counts_left);
-  const double before_s = seconds();
-  const CpuUsers users(cpus);
-  const ScheduleResult result =
-      run_interleaved(work, peak_team(), &*counting, schedule, interrupted(),
-                      [&](double share) { progress->show("measuring", share); });
+  turns.measuring.emplace(turns.work, peak_team(), turns.counting.get(), schedule);
+  return turns;
+}
+
+void ProfileSession::take_turn(TaskTurns& turns, double until_share) {
+  const auto slices = [&](std::size_t task) -> const std::vector<report::Slice>& {
+    return turns.measuring->so_far().work[*turns.measured[task]].whole.slices;
+  };
+  std::vector<std::size_t> before(turns.tasks.size());
+  for (std::size_t i = 0; i < turns.tasks.size(); ++i)
+    if (turns.measured[i]) before[i] = slices(i).size();
+  turns.measuring->run_until(until_share, interrupted(),
+                             [&](double share) { progress->show("measuring", share); });
+  for (std::size_t i = 0; i < turns.tasks.size(); ++i) {
+    std::vector<double> ns;
+    for (std::size_t at = before[i]; turns.measured[i] && at < slices(i).size(); ++at)
+      if (!slices(i)[at].waited) ns.push_back(slices(i)[at].work_ns);
+    turns.turns_ns[i].push_back(ns.empty() ? std::nullopt : std::optional(median(std::move(ns))));
+  }
+}
+
+void ProfileSession::add_rows(TaskTurns turns) {
+  const ScheduleResult result = std::move(*turns.measuring).result();
   spdlog::info("{} slices of the peak, after {:.2f} s", result.peak_gflops.size(), seconds());
 
   settle_peak(*record.peak, result.peak_gflops);
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const Measurement* measured = measured_as[i] ? &result.work[*measured_as[i]].whole : nullptr;
+  for (std::size_t i = 0; i < turns.tasks.size(); ++i) {
+    const Task& task = turns.tasks[i];
+    const auto as = turns.measured[i];
+    const Measurement* measured = as ? &result.work[*as].whole : nullptr;
     record.rows.push_back(make_row(
-        tasks[i], measured, measured ? std::optional(errors[*measured_as[i]]) : std::nullopt,
-        how.checked_documents, *record.peak, result.peak_gflops, threads_of(tasks[i]),
-        counting->evaluate(measured ? measured->tally : Tally{}), counting->limits()));
-    record.rows.back().library = library_of(tasks[i]);
-    if (measured && (how.loops || how.repeat))
-      add_repetition(record.rows.back(), measured->calls_a_slice);
+        task, measured, as ? std::optional(turns.errors[*as]) : std::nullopt,
+        turns.checked_documents, *record.peak, result.peak_gflops, threads_of(task),
+        turns.counting->evaluate(measured ? measured->tally : Tally{}), turns.counting->limits()));
+    record.rows.back().library = library_of(task);
+    if (measured && turns.repeated) add_repetition(record.rows.back(), measured->calls_a_slice);
     if (!measured) continue;
     const std::vector<report::Slice>& slices = measured->slices;
     record.pin.migrations += measured->left_out.moved;
@@ -243,13 +295,13 @@ Result<void> ProfileSession::measure(std::span<const Task> tasks, const TaskOpti
   }
   record.partial = record.partial || result.interrupted;
   note_clock_steps(result.clock_steps);
-  const std::string few = too_few_slices_text(result.work, before_s, share, options.budget);
+  const std::string few =
+      too_few_slices_text(result.work, turns.before_s, turns.share, options.budget);
   if (!few.empty() && !result.interrupted) record.warnings.push_back({"short-budget", few});
-  note_load(result, users);
+  note_load(result, *turns.users);
   // That of the first number of threads: more of them than CPUs take the CPU from each other.
   if (!record.pin.involuntary_switches_per_s)
     record.pin.involuntary_switches_per_s = result.involuntary_switches_per_s;
-  return {};
 }
 
 void ProfileSession::note_clock_steps(std::uint64_t pieces) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "counters/machine/affinity.h"
+#include "counters/perf/counting.h"
 #include "kernels/thread_team.h"
 #include "src/base/result.h"
 #include "src/commands/loaded_blas.h"
@@ -32,6 +34,23 @@ struct TaskOptions {
   double budget_share = 1;                  // of the time that is left
   std::optional<std::uint64_t> loops = {};  // calls a slice; absent: as many as fill it
   std::optional<std::size_t> repeat = {};   // slices; absent: as many as the budget has room for
+};
+
+// Tasks on one number of threads, checked, and what was measured of them so far.
+struct TaskTurns {
+  std::span<const Task> tasks;
+  std::size_t checked_documents = 0;
+  bool repeated = false;  // calls or slices as the user says
+  double share = 1;       // of the budget that was left, `before_s` in
+  double before_s = 0;
+  std::vector<std::optional<std::size_t>> measured;  // as which work; absent: it cannot run
+  std::vector<Work> work;                            // their addresses stay
+  std::vector<double> errors;                        // largest relative ones, by work
+  std::unique_ptr<Counting> counting;
+  std::unique_ptr<CpuUsers> users;
+  std::optional<Interleaving> measuring;
+  // By task: the median time of a call in each turn, absent where it had none.
+  std::vector<std::vector<std::optional<double>>> turns_ns;
 };
 
 // One line on standard error that says how far a measurement is; only where a person looks at it.
@@ -66,12 +85,20 @@ class ProfileSession {
   // the kernels may use of it.
   Result<void> set_up();
 
-  // For another number of threads than set_up() began with: the team, the BLAS, the ceilings.
+  // From now on that many: the team, the BLAS, the ceilings. Those of before stay, for another
+  // turn.
   Result<void> set_threads(int threads);
 
   // Checks every task against double precision, then times and counts them, interleaved with the
   // peak: a row of the record each, in the order given.
   Result<void> measure(std::span<const Task> tasks, const TaskOptions& how);
+
+  // The same in three steps, for tasks that take turns: on the number of threads that is set. The
+  // tasks stay where they are. `others`: measurements that share the budget with this one.
+  Result<TaskTurns> begin_turns(std::span<const Task> tasks, const TaskOptions& how,
+                                std::size_t others = 0);
+  void take_turn(TaskTurns& turns, double until_share);
+  void add_rows(TaskTurns turns);
 
   [[nodiscard]] double seconds() const;       // since begin()
   [[nodiscard]] double seconds_left() const;  // of the time budget, at least kLeastRunSeconds
@@ -81,9 +108,11 @@ class ProfileSession {
   }
   // Whose products a task calls, in words; "" none.
   [[nodiscard]] std::string library_of(const Task& task) const;
-  [[nodiscard]] ThreadTeam& team() { return *team_; }
+  [[nodiscard]] ThreadTeam& team() { return *crew_->team; }
   // More threads than CPUs add nothing to what the machine can do.
-  [[nodiscard]] ThreadTeam& peak_team() { return one_a_cpu_ ? *one_a_cpu_ : *team_; }
+  [[nodiscard]] ThreadTeam& peak_team() {
+    return crew_->one_a_cpu ? *crew_->one_a_cpu : *crew_->team;
+  }
 
   MeasureOptions options;
   report::Profile record;
@@ -100,17 +129,25 @@ class ProfileSession {
   void note_clock_steps(std::uint64_t pieces);
   void note_load(const ScheduleResult& result, const CpuUsers& users);
 
+  // What belongs to one number of threads.
+  struct Crew {
+    int blas_threads = 1;
+    std::unique_ptr<ThreadTeam> team, one_a_cpu;
+    std::optional<report::Peak> peak;
+  };
+
   // On which a task computes.
   [[nodiscard]] int threads_of(const Task& task) const {
     return task.needs_blas ? blas.threads : record.threads;
   }
   // As many as the record says: those of the BLAS, and the team.
   Result<void> start_threads();
+  void go_on_with(Crew& crew);
 
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool told_ = false;
-  std::size_t measurements_left_ = 1;  // calls of measure() that share what is left of it
-  std::unique_ptr<ThreadTeam> team_, one_a_cpu_;
+  std::map<int, Crew> crews_;  // by number of threads
+  Crew* crew_ = nullptr;       // that of the record
 };
 
 }  // namespace hwprof

@@ -180,6 +180,62 @@ Result<BestVariants> best_variants(ProfileSession& session, const Input& input,
   return best;
 }
 
+// The layers on one number of threads.
+struct OnThreads {
+  int threads = 1;
+  TextCnn model;
+  BestVariants best;
+  std::vector<Task> tasks;
+  TaskTurns turns;
+};
+
+Result<std::vector<OnThreads>> prepare(ProfileSession& session, const Input& input,
+                                       const TextCnnOptions& options,
+                                       const std::vector<int>& counts) {
+  std::vector<OnThreads> prepared;
+  prepared.reserve(counts.size());
+  for (const int threads : counts) {
+    TRY(session.set_threads(threads));
+    TRY(TextCnn model, TextCnn::create(input.batch,
+                                       {.filter_sizes = options.shape.filter_sizes,
+                                        .d_c = options.shape.d_c,
+                                        .l = options.shape.l},
+                                       session.library(), session.blas.reason, session.team(),
+                                       options.variants, session.options.seed));
+    OnThreads& on = prepared.emplace_back(OnThreads{
+        .threads = threads, .model = std::move(model), .best = {}, .tasks = {}, .turns = {}});
+    // Beside what programs get, on the same number of threads only: its threads were started once.
+    if (counts.size() == 1) {
+      TRY(on.best, best_variants(session, input, options));
+    }
+    on.tasks = on.model.tasks();
+    add_beside(on.best.tasks, on.tasks);
+    TRY(on.turns, session.begin_turns(on.tasks,
+                                      {.checked_documents = on.model.checked_documents(),
+                                       .loops = options.loops,
+                                       .repeat = session.options.budget.repeat},
+                                      counts.size() - 1));
+  }
+  return prepared;
+}
+
+// There and back, so that what drifts on the machine meets all alike.
+Result<void> take_turns(ProfileSession& session, std::vector<OnThreads>& prepared) {
+  constexpr std::size_t kRounds = 8;
+  const std::size_t rounds = prepared.size() == 1 ? 1 : kRounds;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    double done = 0;
+    for (const OnThreads& on : prepared) done = std::max(done, on.turns.measuring->share_done());
+    const double until = done + (1 - done) / static_cast<double>(rounds - round);
+    for (std::size_t i = 0; i < prepared.size() && !interrupted(); ++i) {
+      OnThreads& on = prepared[round % 2 == 0 ? i : prepared.size() - 1 - i];
+      TRY(session.set_threads(on.threads));
+      session.take_turn(on.turns, until);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> profile_workload(ProfileSession& session, const TextCnnOptions& options) {
@@ -198,47 +254,28 @@ Result<void> profile_workload(ProfileSession& session, const TextCnnOptions& opt
   // 3. BLAS, threads, ceilings, verdict.
   if (auto done = session.set_up(); !done) return error_of(done);
 
-  // 4. Every layer in every variant, on one number of threads after the other. The verdicts are on
-  // the first.
+  // 4. Every layer in every variant, the numbers of threads by turns. The verdicts are on the
+  // first.
   std::vector<int> counts = session.options.machine.threads;
   if (counts.empty()) counts = {record.threads};
+  Result<std::vector<OnThreads>> prepared = prepare(session, *input, options, counts);
+  if (!prepared) return error_of(prepared);
+  TRY(take_turns(session, *prepared));
+
   std::vector<ThreadsRun> runs;
   std::optional<report::Peak> first_peak;
-  for (const int threads : counts) {
-    if (!runs.empty()) {
-      if (interrupted()) break;
-      if (auto done = session.set_threads(threads); !done) return error_of(done);
-    }
-    Result<TextCnn> model = TextCnn::create(input->batch,
-                                            {.filter_sizes = options.shape.filter_sizes,
-                                             .d_c = options.shape.d_c,
-                                             .l = options.shape.l},
-                                            session.library(), session.blas.reason, session.team(),
-                                            options.variants, seed);
-    if (!model) return error_of(model);
-    // Beside what programs get, on the same number of threads only: its threads were started once.
-    BestVariants best;
-    if (counts.size() == 1) {
-      Result<BestVariants> made = best_variants(session, *input, options);
-      if (!made) return error_of(made);
-      best = *std::move(made);
-    }
-    std::vector<Task> tasks = model->tasks();
-    add_beside(best.tasks, tasks);
-    const auto rows_before = static_cast<std::ptrdiff_t>(record.rows.size());
-    if (auto done = session.measure(tasks, {.checked_documents = model->checked_documents(),
-                                            .loops = options.loops,
-                                            .repeat = session.options.budget.repeat});
-        !done) {
-      return error_of(done);
-    }
+  for (OnThreads& on : *prepared) {
+    TRY(session.set_threads(on.threads));
     ThreadsRun& run = runs.emplace_back();
-    run.count = {.threads = threads,
+    run.turns_ns = on.turns.turns_ns;
+    const auto rows_before = static_cast<std::ptrdiff_t>(record.rows.size());
+    session.add_rows(std::move(on.turns));
+    run.count = {.threads = on.threads,
                  .blas_threads = session.blas.threads,
                  .peak_gflops = record.peak->f32_gflops,
-                 .oversubscribed = static_cast<std::size_t>(threads) > session.cpus.size()};
+                 .oversubscribed = static_cast<std::size_t>(on.threads) > session.cpus.size()};
     run.rows.assign(record.rows.begin() + rows_before, record.rows.end());
-    if (counts.size() > 1) run.shares = share_cpus(model->tasks(), interrupted());
+    if (counts.size() > 1) run.shares = share_cpus(on.model.tasks(), interrupted());
     if (runs.size() > 1) continue;
 
     // 5. Does the time agree with the analysis?
@@ -250,7 +287,7 @@ Result<void> profile_workload(ProfileSession& session, const TextCnnOptions& opt
 
     // 6. The fastest pass again, in regions.
     if (const auto fastest = report::fastest_passes(record.passes); !fastest.empty()) {
-      const RegionTasks pass("forward", tasks_of(fastest.front(), model->tasks()));
+      const RegionTasks pass("forward", tasks_of(fastest.front(), on.model.tasks()));
       const std::string what = fmt::format("forward passes, variant {}", fastest.front().name);
       if (auto done = profile_regions(session, pass.passes(what)); !done) return error_of(done);
     }

@@ -10,23 +10,22 @@ namespace hwprof {
 namespace {
 
 constexpr double kShareSeconds = 0.1;
+// Of less an interval by Student's t says nothing.
+constexpr std::size_t kFewestTurns = 3;
 
-std::vector<double> slices_of(const report::Row& row) {
-  std::vector<double> ns;
-  for (const report::Slice& slice : row.time_ns->slices) ns.push_back(slice.work_ns);
-  return ns;
-}
-
-// Of how many times faster `row` is than `base`.
-void add_interval(report::ScalingPoint& point, const report::Row& base, const report::Row& row,
-                  double more_threads) {
-  const std::vector<double> slow = slices_of(base), fast = slices_of(row);
-  if (std::min(slow.size(), fast.size()) < kMinSamplesForInterval) return;
-  const Interval interval = median_ratio_interval(fast, slow);
-  point.speedup_low = interval.low;
-  point.speedup_high = interval.high;
-  point.efficiency_low = interval.low / more_threads;
-  point.efficiency_high = interval.high / more_threads;
+// Of how many times faster `run` was in each turn than `base` in the one beside it.
+void compare_turns(report::ScalingPoint& point, const ThreadsRun& base, const ThreadsRun& run,
+                   std::size_t row) {
+  if (row >= base.turns_ns.size() || row >= run.turns_ns.size()) return;
+  const auto &slow = base.turns_ns[row], &fast = run.turns_ns[row];
+  std::vector<double> ratios;
+  for (std::size_t turn = 0; turn < std::min(slow.size(), fast.size()); ++turn)
+    if (slow[turn] && fast[turn]) ratios.push_back(*slow[turn] / *fast[turn]);
+  if (ratios.size() < kFewestTurns) return;
+  const RatioTest test = test_ratio(trimmed_mean_of_logs(ratios));
+  point.speedup = test.ratio;
+  point.speedup_low = test.interval.low;
+  point.speedup_high = test.interval.high;
 }
 
 report::ScalingPoint point_of(const ThreadsRun& base, const ThreadsRun& run, std::size_t row) {
@@ -42,8 +41,13 @@ report::ScalingPoint point_of(const ThreadsRun& base, const ThreadsRun& run, std
   point.speedup = work_ns(base.rows[row]) / *point.time_ns;
   const double more_threads =
       static_cast<double>(run.count.threads) / static_cast<double>(base.count.threads);
-  point.efficiency = *point.speedup / more_threads;
-  if (&run != &base) add_interval(point, base.rows[row], run.rows[row], more_threads);
+  if (&run != &base) compare_turns(point, base, run, row);
+  const auto per_thread = [&](const std::optional<double>& speedup) {
+    return speedup ? std::optional(*speedup / more_threads) : std::nullopt;
+  };
+  point.efficiency = per_thread(point.speedup);
+  point.efficiency_low = per_thread(point.speedup_low);
+  point.efficiency_high = per_thread(point.speedup_high);
   return point;
 }
 

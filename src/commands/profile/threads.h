@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace hwprof {
 struct ThreadsRun {
   report::ScalingCount count;
   std::vector<report::Row> rows;
+  // By row: the median time of a call in each turn, absent where it had none.
+  std::vector<std::vector<std::optional<double>>> turns_ns;
   std::vector<ThreadShares> shares;  // one a row
 };
 

@@ -328,11 +328,12 @@ Table scaling_table(const Scaling& scaling) {
     }
   }
   table.notes.push_back(fmt::format(
-      "speed-up: against {} thread{}; efficiency: speed-up over how many times more threads. CPU "
-      "share: CPU time over elapsed time of each thread of the process, the BLAS's own included. "
-      "The "
-      "numbers of threads were measured one after another: ± is the noise of the slices, not what "
-      "changed on the machine in between.",
+      "speed-up: against {} thread{}; efficiency: speed-up over how many times more threads. The "
+      "numbers of threads were measured by turns: speed-up and ± are the mean of the turns' ratios "
+      "and its 95 % interval; without ± there were fewer than three turns in which no thread "
+      "waited "
+      "for its CPU. CPU share: CPU time over elapsed time of each "
+      "thread of the process, the BLAS's own included.",
       scaling.base_threads, scaling.base_threads == 1 ? "" : "s"));
   append(table.notes, doubtful_speedups(scaling));
   for (const ScalingCount& count : scaling.counts) {
