@@ -100,11 +100,11 @@ double least_loss(const Evidence& evidence, const Steps& steps, const Thresholds
   const LadderRung& best = *steps.best;
   const bool own_choice = core_variable(found.provider, evidence).empty() &&
                           other_variables(found.provider, evidence).empty();
-  const bool same_vectors = found.provider == best.provider && found.core != best.core &&
-                            rank(found.vector_class) >= 0 &&
-                            found.vector_class == best.vector_class;
-  return own_choice && same_vectors
-             ? std::max(thresholds.same_vectors_factor, thresholds.optimal_factor)
+  const bool as_wide = found.provider == best.provider && found.core != best.core &&
+                       rank(best.vector_class) >= 0 &&
+                       rank(found.vector_class) >= rank(best.vector_class);
+  return own_choice && as_wide
+             ? std::max(thresholds.own_choice_factor, thresholds.optimal_factor)
              : thresholds.optimal_factor;
 }
 
