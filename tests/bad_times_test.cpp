@@ -45,6 +45,17 @@ TEST(BadTimes, ALoadInTheSecondHalfMovesTheWallTimeAndNotTheRate) {
   EXPECT_EQ(beside.left_out.total(), 0U) << "CPU time says what the work took";
 }
 
+// How often its caches are cold then differs from run to run: 3 % would be too sure.
+TEST(BadTimes, BesideALoadTheTimeHasAWiderInterval) {
+  Measurement alone, beside;
+  add_slices(alone, 20, 1e6, 1e6);
+  add_slices(beside, 20, 1e6, 3e6);
+  const auto half = [](const report::Row& row) {
+    return (*row.cpu_time_ns->ci95_high - *row.cpu_time_ns->ci95_low) / 2e6;
+  };
+  EXPECT_GT(half(row_of(beside)), 1.5 * half(row_of(alone)));
+}
+
 // Else the time would be that of the load, beside a fraction of the peak that is not.
 TEST(BadTimes, PiecesInWhichAThreadWaitedAreNoTimeOfSeveralThreads) {
   Measurement measured;

@@ -19,9 +19,16 @@ inline constexpr double kRooflineFactor = 3;
 // moods of the machine, so that is what they are held against each other by. The row has a time.
 Interval run_interval_ns(const report::Row& row);
 
-// What runs of such a row differ by: an unknown limit may be memory.
-inline double between_runs(std::optional<report::Bound> bound) {
-  return bound == report::Bound::kCompute ? kBetweenRuns : kBetweenRunsOfMemory;
+// CPU time leaves out what other programs took, but not what they did to the caches.
+inline constexpr double kMostlyOnCpu = 0.9;
+
+// What the time of such a row differs by from run to run; an unknown limit may be memory.
+inline double between_runs(std::optional<report::Bound> bound,
+                           std::optional<double> on_cpu = std::nullopt) {
+  const bool compute = bound == report::Bound::kCompute;
+  if (on_cpu.value_or(1) < kMostlyOnCpu)
+    return compute ? kBetweenRunsBesideLoad : kBetweenRunsOfMemoryBesideLoad;
+  return compute ? kBetweenRuns : kBetweenRunsOfMemory;
 }
 
 // Of how many rows the blocks of this run say more than what runs differ by anyway: there a longer

@@ -89,9 +89,6 @@ Conditions conditions_of(const Sweep& sweep) {
 
 bool is_time(double value) { return value > 0; }
 
-// CPU time leaves out what others took, but not what they did to the caches.
-constexpr double kMostlyOnCpu = 0.9;
-
 std::string beside_load(const std::string& place, double on_cpu) {
   return fmt::format(
       "measured beside other load ({}: on its CPU {:.0f} % of the time): "
@@ -128,7 +125,7 @@ Result<RunTimes> row_times(const report::Row& row, const std::string& place) {
     return usage_error(fmt::format("{}.slices is no list of times above 0", clock), kNotOurs);
   const bool compute = row.bound == report::Bound::kCompute;
   if (!compute || sample.peak_gflops.size() != sample.ns.size()) sample.peak_gflops.clear();
-  sample.between = between_runs(row.bound);
+  sample.between = between_runs(row.bound, row.on_cpu);
   sample.busy = busy_reason(row, place);
   return sample;
 }

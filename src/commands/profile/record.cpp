@@ -111,12 +111,12 @@ report::Row make_row(const Task& task, const Measurement* measured,
     row.reason = task.reason.empty() ? why_unmeasured(measured) : task.reason;
     return row;
   }
-  const double between = between_runs(row.bound);
+  if (measured->waits_known) row.on_cpu = measured->on_cpu_ns / measured->wall_ns;
+  const double between = between_runs(row.bound, row.on_cpu);
   // Of several threads the pieces in which none waited, as the ratios to the peak are.
   row.time_ns =
       summarise(*measured, threads == 1 ? &report::Slice::ns : &report::Slice::work_ns, between);
   if (threads == 1) row.cpu_time_ns = summarise_cpu(*measured, between);
-  if (measured->waits_known) row.on_cpu = measured->on_cpu_ns / measured->wall_ns;
   row.disturbed = measured->disturbed;
   row.calls = measured->calls;
   if (row.roofline_ns) row.roofline_fraction = *row.roofline_ns / work_ns(row);
@@ -126,7 +126,7 @@ report::Row make_row(const Task& task, const Measurement* measured,
   if (const std::vector<double> ratios = measured->peak_ratios(); !ratios.empty()) {
     row.peak_fraction = median(ratios);
     if (ratios.size() >= kMinSamplesForInterval) {
-      const Interval interval = runs_interval(ratios, between);
+      const Interval interval = runs_interval(ratios, between_runs(row.bound));
       row.peak_fraction_low = interval.low;
       row.peak_fraction_high = interval.high;
     }
