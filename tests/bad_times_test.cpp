@@ -69,14 +69,13 @@ TEST(BadTimes, PiecesInWhichAThreadWaitedAreNoTimeOfSeveralThreads) {
 
 TEST(BadTimes, NoSliceOnItsCpuIsNoNumberAndTheReasonSaysSo) {
   Measurement measured;
-  measured.elsewhere = true;
-  measured.left_out.moved = 7;
+  measured.left_out.elsewhere = 7;
   const report::Row row = row_of(measured);
   EXPECT_FALSE(row.time_ns);
   EXPECT_FALSE(row.gflops);
   EXPECT_FALSE(row.on_cpu);
   EXPECT_THAT(row.reason, HasSubstr("where it was to run"));
-  EXPECT_EQ(row.left_out.moved, 7U);
+  EXPECT_EQ(row.left_out.elsewhere, 7U);
 }
 
 TEST(BadTimes, SlicesLeftOutAtOnceStayCounted) {

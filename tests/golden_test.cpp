@@ -115,7 +115,7 @@ void disturb(report::Row& row) {
                                       .ci95_high = 6.125e6,
                                       .slices = {5.75e6, 6.25e6}};
   row.on_cpu = 0.521;
-  row.left_out = {.moved = 1, .stolen = 2, .waited = 3};
+  row.left_out = {.elsewhere = 4, .moved = 1, .stolen = 2, .waited = 3};
   row.disturbed = true;
   row.undisturbed = report::Undisturbed{.gflops = 240.5, .peak_fraction = 0.906};
   row.roofline_fraction = 1.13;

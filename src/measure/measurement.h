@@ -18,10 +18,9 @@ struct Measurement {
   // work with one part is many pieces, each a call or as many as fill 0.3 ms, with the FMA peak
   // between them: its time is the median piece's, its ratio the median of theirs.
   std::vector<report::Slice> slices;
-  report::LeftOut left_out;  // slices that are not among them
-  bool disturbed = false;    // too few others were left: they are among them
-  bool lost = false;         // there was one of which no piece is left: a clock stepped back
-  bool elsewhere = false;  // there was one on a CPU that is not its own: left out, whatever remains
+  report::LeftOut left_out;    // slices that are not among them; those elsewhere whatever remains
+  bool disturbed = false;      // too few others were left: they are among them
+  bool lost = false;           // there was one of which no piece is left: a clock stepped back
   std::vector<double> pieces;  // nanoseconds of a call on the clock that counts
   // Rate of the baseline over its own, a slice each: of the two of the baseline around it.
   std::vector<double> baseline_ratios;

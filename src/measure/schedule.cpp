@@ -45,7 +45,7 @@ class Interleaving::Schedule {
       State& state = states_[next];
       const double before = wall_ns();
       const std::size_t before_samples = slices_.samples(next);
-      const std::uint64_t before_moved = result.work[next].whole.left_out.moved;
+      const std::uint64_t before_elsewhere = result.work[next].whole.left_out.elsewhere;
       if (!slices_.run(next)) {
         result.interrupted = true;
         break;
@@ -55,7 +55,7 @@ class Interleaving::Schedule {
       } else {
         ++state.lost;
         Measurement& whole = result.work[next].whole;
-        if (whole.left_out.moved == before_moved) whole.lost = true;
+        if (whole.left_out.elsewhere == before_elsewhere) whole.lost = true;
       }
       state.spent_ns += wall_ns() - before;
       progress(share_done());

@@ -13,12 +13,6 @@ namespace {
 
 constexpr double kPieceNs = 0.3e6;
 
-// What another CPU gives is no number of this one, however few slices are left.
-void leave_out_elsewhere(Measurement& measured) {
-  measured.elsewhere = true;
-  ++measured.left_out.moved;
-}
-
 rusage usage_of_process() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -121,6 +115,7 @@ bool Slices::slice_of_calls(std::size_t i) {
   const std::optional<std::uint64_t> stolen = steal_.ticks();
   const bool began_elsewhere = left_its_cpus();
   std::vector<std::pair<Span, double>> timed;  // and the peak beside it
+  Tally tally = measured.tally;
   const auto run_piece = [&] {
     for (std::uint64_t call = 0; call < plan.calls; ++call) part.run();
   };
@@ -132,7 +127,7 @@ bool Slices::slice_of_calls(std::size_t i) {
       if (!ns) return false;
       span.wall_ns = span.work_ns = span.on_cpu_ns = *ns * calls;
     } else if (in_pieces) {
-      counting_->count(pass_of(i), measured.tally, calls, time_piece);
+      counting_->count(pass_of(i), tally, calls, time_piece);
     } else {
       time_piece();
     }
@@ -141,16 +136,18 @@ bool Slices::slice_of_calls(std::size_t i) {
     if (!span.stepped_back) timed.emplace_back(span, (peak_before + last_peak_) / 2);
   }
   if (counted_ && !in_pieces && is_counted(i)) {
-    counting_->count(pass_of(i), measured.tally, calls * static_cast<double>(plan.pieces), [&] {
+    counting_->count(pass_of(i), tally, calls * static_cast<double>(plan.pieces), [&] {
       for (std::uint64_t piece = 0; piece < plan.pieces; ++piece) run_piece();
     });
   }
 
-  if (timed.empty()) return true;
+  // What another CPU gives is no number of this one, however few slices are left.
   if (began_elsewhere || left_its_cpus()) {
-    leave_out_elsewhere(measured);
+    ++measured.left_out.elsewhere;
     return true;
   }
+  measured.tally = std::move(tally);
+  if (timed.empty()) return true;
   std::vector<double> work_ns, peaks, ratios, waited_ns;
   double wall = 0;
   for (const auto& [span, peak] : timed) {
@@ -193,7 +190,7 @@ void Slices::slice_in_parts(std::size_t i) {
     const Span span = time(i, [&] { call_whole(i); });
     if (span.stepped_back) continue;
     if (left_its_cpus())
-      leave_out_elsewhere(times.whole);
+      ++times.whole.left_out.elsewhere;
     else
       times.whole.add_call(span);
   } while (wall_ns() - begin < options_.slice_s * 1e9 &&
@@ -223,7 +220,7 @@ bool Slices::call_by_part(std::size_t i) {
   });
   if (call.stepped_back) return false;
   if (left_its_cpus()) {
-    leave_out_elsewhere(times.whole);
+    ++times.whole.left_out.elsewhere;
     return false;
   }
   if (!std::is_sorted(at.begin(), at.end())) {
@@ -250,8 +247,9 @@ bool Slices::call_by_part(std::size_t i) {
 
 double Slices::measure_peak(double seconds) {
   const FmaKernel& kernel = options_.peak != nullptr ? *options_.peak : fastest_fma_kernel();
-  result_.peak_gflops.push_back(team_peak_gflops(team_, kernel, seconds));
-  return result_.peak_gflops.back();
+  const double gflops = team_peak_gflops(team_, kernel, seconds);
+  if (!left_its_cpus()) result_.peak_gflops.push_back(gflops);
+  return gflops;
 }
 
 void Slices::settle() {

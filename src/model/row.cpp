@@ -112,6 +112,7 @@ const Record& record<CpuTimeNs>() {
 template <>
 const Record& record<LeftOut>() {
   static constexpr Field kFields[] = {
+      field<&LeftOut::elsewhere>("elsewhere", "", "the thread stood on a CPU not its own"),
       field<&LeftOut::moved>("moved", "", "the thread changed its CPU"),
       field<&LeftOut::stolen>("stolen", "", "the host gave the CPU to others"),
       field<&LeftOut::waited>("waited", "", "a thread of several waited for its CPU"),

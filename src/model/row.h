@@ -26,8 +26,8 @@ struct Slice {
 
 // Slices that were measured and are not among those of a row, each for its first reason.
 struct LeftOut {
-  std::uint64_t moved = 0, stolen = 0, waited = 0;
-  [[nodiscard]] std::uint64_t total() const { return moved + stolen + waited; }
+  std::uint64_t elsewhere = 0, moved = 0, stolen = 0, waited = 0;
+  [[nodiscard]] std::uint64_t total() const { return elsewhere + moved + stolen + waited; }
 };
 
 struct TimeNs {

@@ -342,7 +342,7 @@ class ExitCodes(CliTest):
         self.assertIn("CPU %d was taken from it" % first, warnings["cpus-changed"])
         self.assertIn("may now run on %d" % last, warnings["cpus-changed"])
         self.assertNotIn("migrated", warnings, "it was pinned")
-        self.assertGreater(sum(row["left_out"]["moved"] for row in report["rows"]), 0)
+        self.assertGreater(sum(row["left_out"]["elsewhere"] for row in report["rows"]), 0)
         for row in report["rows"]:
             if row["time_ns"] is None:
                 self.assertIn("where it was to run", row["reason"])

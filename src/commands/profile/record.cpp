@@ -78,7 +78,7 @@ report::TimeNs summarise(const Measurement& measured, double report::Slice::*clo
 }
 
 std::string why_unmeasured(const Measurement* measured) {
-  if (measured != nullptr && measured->elsewhere)
+  if (measured != nullptr && measured->left_out.elsewhere > 0)
     return "no slice of it ran where it was to run: the CPU went offline or was taken away; pin to "
            "one that stays";
   if (measured != nullptr && measured->lost) return "a clock stepped back in each of its slices";
@@ -222,20 +222,42 @@ std::string busy_text(const report::Pin& pin) {
                      : fmt::format("On these CPUs ran {}", fmt::join(others, ", ")));
 }
 
-void warn_of_disturbed(report::Profile& record) {
+report::LeftOut all_left_out(const report::Profile& record) {
   report::LeftOut out;
-  std::size_t disturbed = 0;
   for (const report::Row& row : record.rows) {
+    out.elsewhere += row.left_out.elsewhere;
     out.moved += row.left_out.moved;
     out.stolen += row.left_out.stolen;
     out.waited += row.left_out.waited;
-    disturbed += row.disturbed ? 1 : 0;
   }
+  return out;
+}
+
+// What is lost at the end, and what was lost and is back.
+std::string changed_cpus_text(const report::Profile& record) {
+  // Pinned, the caller of several threads stands on the first of its CPUs.
+  const CpuList& began = record.pin.actual;
+  CpuList now = allowed_cpus();
+  if (!record.pin.requested.empty() && now == CpuList{began.front()}) now = began;
+  std::string text = lost_cpus(began, now, online_cpus());
+  if (text.empty() && all_left_out(record).elsewhere > 0)
+    text = "a CPU went offline or was taken from it for a time";
+  if (text.empty()) return "";
+  return fmt::format(
+      "while it measured, {}; it may now run on {}. Slices on CPUs other than {} are left out",
+      text, format_cpu_list(now), format_cpu_list(began));
+}
+
+void warn_of_disturbed(report::Profile& record) {
+  const report::LeftOut out = all_left_out(record);
+  const auto disturbed = std::count_if(record.rows.begin(), record.rows.end(),
+                                       [](const report::Row& row) { return row.disturbed; });
   if (out.total() > 0) {
     std::vector<std::string> why;
     if (out.stolen > 0) why.push_back(fmt::format("in {} the host took the CPU", out.stolen));
-    if (out.moved > 0)
-      why.push_back(fmt::format("in {} the thread changed its CPU or stood on another", out.moved));
+    if (out.elsewhere > 0)
+      why.push_back(fmt::format("in {} the thread stood on a CPU not its own", out.elsewhere));
+    if (out.moved > 0) why.push_back(fmt::format("in {} the thread changed its CPU", out.moved));
     if (out.waited > 0) why.push_back(fmt::format("in {} a thread waited for one", out.waited));
     record.warnings.push_back({"left-out", fmt::format("{} slices were left out: {}", out.total(),
                                                        fmt::join(why, ", "))});
@@ -272,15 +294,7 @@ void add_warnings(report::Profile& record, const BudgetOptions& budget) {
   if (record.threads <= cpus && record.pin.on_cpu.value_or(1) < kQuietCpu) {
     warn("busy-cpu", busy_text(record.pin));
   }
-  // Pinned, the caller of several threads stands on the first of its CPUs.
-  const CpuList& began = record.pin.actual;
-  CpuList now = allowed_cpus();
-  if (!record.pin.requested.empty() && now == CpuList{began.front()}) now = began;
-  if (const std::string lost = lost_cpus(began, now, online_cpus()); !lost.empty()) {
-    warn("cpus-changed", fmt::format("while it measured, {}; it may now run on {}. Slices on CPUs "
-                                     "other than {} are left out",
-                                     lost, format_cpu_list(now), format_cpu_list(began)));
-  }
+  if (const std::string text = changed_cpus_text(record); !text.empty()) warn("cpus-changed", text);
   warn_of_disturbed(record);
   for (const report::Row& row : record.rows) {
     for (const EventCount& count : row.counters) {
