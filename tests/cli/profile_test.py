@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -393,11 +394,11 @@ class ExitCodes(CliTest):
             if row["time_ns"] is None:
                 self.assertTrue(row["reason"])
 
-    def test_a_terminal_gets_a_first_result_before_the_rest(self):
+    def shown(self, *arguments):
+        """What `hwprof ARGUMENTS` writes on a terminal while it measures, and its report."""
         ours, theirs = os.openpty()
-        process = subprocess.Popen([harness.BINARY, *quick("--variant", "simd,fused")],
-                                   stdout=subprocess.PIPE, stderr=theirs, text=True,
-                                   env=environment())
+        process = subprocess.Popen([harness.BINARY, *arguments], stdout=subprocess.PIPE,
+                                   stderr=theirs, text=True, env=environment())
         os.close(theirs)
         shown = b""
         while True:
@@ -411,10 +412,24 @@ class ExitCodes(CliTest):
         report, _ = process.communicate()
         os.close(ours)
         self.assertEqual(process.returncode, 0)
-        lines = [line for line in shown.decode().split("\r") if "So far" in line]
+        return shown.decode(), report
+
+    def test_the_bar_never_runs_back(self):
+        for arguments in (quick("--variant", "simd,fused", "--threads", "1,2"),
+                          ["--workload", "mlp", "--time-budget", "2", "--variant", "simd"],
+                          ["--workload", "resnet20", "--time-budget", "2"]):
+            with self.subTest(arguments):
+                shares = [int(share) for share in
+                          re.findall(r"\] +([0-9]+) %", self.shown(*arguments)[0])]
+                self.assertGreater(len(set(shares)), 1)
+                self.assertEqual(shares, sorted(shares))
+
+    def test_a_terminal_gets_a_first_result_before_the_rest(self):
+        shown, report = self.shown(*quick("--variant", "simd,fused"))
+        lines = [line for line in shown.split("\r") if "So far" in line]
         self.assertEqual(len(lines), 1, shown)
         self.assertRegex(lines[0], r"So far: BLAS [a-z-]+.*; conv1d-maxpool fused [0-9.]+ GFLOP/s")
-        self.assertLess(shown.index(b"So far"), shown.index(b"measuring"))
+        self.assertLess(shown.index("So far"), shown.index("measuring"))
         self.assertNotIn("So far", report)
         self.assertEqual(hwprof(*quick("--variant", "fused")).stderr, "")
 

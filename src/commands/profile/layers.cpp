@@ -240,11 +240,11 @@ Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>
   schedule.repeat = options.budget.repeat;
   const ScheduleResult times =
       run_interleaved(work, session.peak_team(), nullptr, schedule, interrupted(),
-                      [&](double share) { session.progress->show("layer by layer", share); });
+                      [&](double share) { session.progress->show("layer by layer", share, 0.9); });
   Result<Counting> counting = Counting::open(record.machine, session.cpus.front(), session.events,
                                              {.max_passes = options.machine.passes});
   if (!counting) return error_of(counting);
-  session.progress->show("counting each layer", 0.9);
+  session.progress->show("counting each layer", 0, kMeasuredProgress);
   const PartCounts counts = count_parts(work, *counting, session.seconds_left() / 2, interrupted());
 
   report::Layers& layers = record.layers.emplace();

@@ -163,7 +163,8 @@ report::Training describe(const Images& images, const MlpShape& shape, const Sgd
 
 // Until the epochs are made, the time is up at the end of an epoch, or Ctrl-C.
 report::TrainingRun train(Mlp& mlp, const std::string& variant, const Images& images,
-                          const Sgd& sgd, double budget_s, int epochs, ProfileSession& session) {
+                          const Sgd& sgd, double budget_s, double progress_until, int epochs,
+                          ProfileSession& session) {
   const Region region(training_region(variant));
   const std::vector<std::uint32_t> order = training_order(images.train, session.options.seed);
   const double begin_s = session.seconds();
@@ -172,7 +173,8 @@ report::TrainingRun train(Mlp& mlp, const std::string& variant, const Images& im
   std::vector<double> rates;
   while (static_cast<int>(run.epochs.size()) < epochs) {
     const int number = static_cast<int>(run.epochs.size()) + 1;
-    session.progress->show("training " + variant, static_cast<double>(number - 1) / epochs);
+    session.progress->show("training " + variant, static_cast<double>(number - 1) / epochs,
+                           progress_until);
     const EpochResult epoch =
         train_epoch(mlp, images.train, order, images.held_out, sgd, interrupted());
     if (!epoch.whole) {
@@ -264,8 +266,11 @@ Result<void> profile_workload(ProfileSession& session, const MlpOptions& options
     if (!mlp) return error_of(mlp);
     const double begin_s = session.seconds();
     const double part_s = training_s / static_cast<double>(variants->size() - i);
+    const double until =
+        kCheckedProgress + kTrainingShare * (kMeasuredProgress - kCheckedProgress) *
+                               static_cast<double>(i + 1) / static_cast<double>(variants->size());
     record.training->runs.push_back(
-        train(*mlp, variant, *images, sgd, part_s, options.epochs, session));
+        train(*mlp, variant, *images, sgd, part_s, until, options.epochs, session));
     training_s = std::max(0.0, training_s - (session.seconds() - begin_s));
     networks.push_back(*std::move(mlp));
   }

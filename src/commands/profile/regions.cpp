@@ -124,7 +124,7 @@ void draw_flame(ProfileSession& session, const RegionPasses& work) {
 Result<void> profile_regions(ProfileSession& session, const RegionPasses& work) {
   if (interrupted()) return {};
   const RegionOptions& options = session.options.regions;
-  session.progress->show("regions", 0.95);
+  session.progress->show("regions", 0, 1);
   if (auto done = start_regions(options, session.events); !done) return done;
   if (work.plain) work.plain();  // caches as the passes leave them
   using Clock = std::chrono::steady_clock;

@@ -45,16 +45,21 @@ void Progress::tell(const std::string& text) {
   std::fflush(stderr);
 }
 
-void Progress::show(const std::string& step, double fraction) {
+void Progress::show(const std::string& step, double share, double until) {
   constexpr std::size_t kWidth = 30;
+  if (step != step_) {
+    step_ = step;
+    from_ = until_;
+    until_ = std::max(from_, until);
+  }
+  shown_ = std::max(shown_, from_ + (until_ - from_) * std::clamp(share, 0.0, 1.0));
   const auto now = std::chrono::steady_clock::now();
   if (!active_ || (drawn_ && now - last_ < std::chrono::milliseconds(100))) return;
   drawn_ = true;
   last_ = now;
-  const double share = std::clamp(fraction, 0.0, 1.0);
-  const auto filled = static_cast<std::size_t>(share * kWidth);
+  const auto filled = static_cast<std::size_t>(shown_ * kWidth);
   std::fputs(fmt::format("\r\x1b[K[{}{}] {:3.0f} %  {}", std::string(filled, '#'),
-                         std::string(kWidth - filled, '.'), 100 * share, step)
+                         std::string(kWidth - filled, '.'), 100 * shown_, step)
                  .c_str(),
              stderr);
   std::fflush(stderr);
@@ -150,13 +155,13 @@ Result<void> ProfileSession::set_threads(int threads) {
 
 Result<void> ProfileSession::set_up() {
   watch_interrupts();
-  progress->show("FMA peak and bandwidth", 0);
+  progress->show("FMA peak and bandwidth", 0, kCheckedProgress / 2);
   TRY(set_threads(record.threads));
   spdlog::info("BLAS: {}", blas.library ? blas.library->path() : blas.reason);
   spdlog::info("FMA peak {:.1f} GFLOP/s by {}, after {:.2f} s", record.peak->f32_gflops,
                record.peak->isa, seconds());
 
-  progress->show("BLAS core types", 0.05);
+  progress->show("BLAS core types", 0, kCheckedProgress);
   const double spare_s = (options.budget.seconds - seconds() - kLeastRunSeconds) / 2;
   record.blas = judge_blas(blas, record.machine,
                            {.requested = options.machine.blas,
@@ -227,7 +232,7 @@ Result<TaskTurns> ProfileSession::begin_turns(std::span<const Task> tasks, const
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const Task& task = tasks[i];
     if (!task.run || interrupted()) continue;
-    progress->show("checking results", 0.1);
+    progress->show("checking results", 0, kCheckedProgress);
     const double before_s = seconds();
     task.run();
     const double first_call_ns = 1e9 * (seconds() - before_s);
@@ -245,6 +250,8 @@ Result<TaskTurns> ProfileSession::begin_turns(std::span<const Task> tasks, const
   spdlog::info("{} rows, events in {} passes, {:.2f} s left to measure", turns.work.size(),
                turns.counting->passes(), seconds_left());
   turns.share = how.budget_share / static_cast<double>(others + 1);
+  turns.progress_until =
+      kCheckedProgress + how.budget_share * (kMeasuredProgress - kCheckedProgress);
   turns.before_s = seconds();
   turns.users = std::make_unique<CpuUsers>(cpus);
   ScheduleOptions schedule{.budget_s = seconds_left() * turns.share, .cpus = cpus};
@@ -261,8 +268,9 @@ void ProfileSession::take_turn(TaskTurns& turns, double until_share) {
   std::vector<std::size_t> before(turns.tasks.size());
   for (std::size_t i = 0; i < turns.tasks.size(); ++i)
     if (turns.measured[i]) before[i] = slices(i).size();
-  turns.measuring->run_until(until_share, interrupted(),
-                             [&](double share) { progress->show("measuring", share); });
+  turns.measuring->run_until(until_share, interrupted(), [&](double share) {
+    progress->show("measuring", share, turns.progress_until);
+  });
   for (std::size_t i = 0; i < turns.tasks.size(); ++i) {
     std::vector<double> ns;
     for (std::size_t at = before[i]; turns.measured[i] && at < slices(i).size(); ++at)

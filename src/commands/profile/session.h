@@ -28,6 +28,9 @@ namespace hwprof {
 // Seconds that the measurement of the work itself gets at least, whatever came before it.
 inline constexpr double kLeastRunSeconds = 1;
 
+// Where the bar stands when the results are checked, and when all is measured.
+inline constexpr double kCheckedProgress = 0.1, kMeasuredProgress = 0.95;
+
 // How tasks are measured, where it is not as the machine and the budget say.
 struct TaskOptions {
   std::size_t checked_documents = 0;        // that each task's check() looks at
@@ -43,6 +46,7 @@ struct TaskTurns {
   bool repeated = false;  // calls or slices as the user says
   double share = 1;       // of the budget that was left, `before_s` in
   double before_s = 0;
+  double progress_until = kMeasuredProgress;         // where the bar stands when all is measured
   std::vector<std::optional<std::size_t>> measured;  // as which work; absent: it cannot run
   std::vector<Work> work;                            // their addresses stay
   std::vector<double> errors;                        // largest relative ones, by work
@@ -66,12 +70,15 @@ class Progress {
   // A line that stays: what is known so far.
   void tell(const std::string& text);
   [[nodiscard]] bool active() const { return active_; }
-  // Redraws at most ten times a second.
-  void show(const std::string& step, double fraction);
+  // `share` of a step that ends at `until` of the whole and begins where the one before ended. The
+  // bar never runs back. Redraws at most ten times a second.
+  void show(const std::string& step, double share, double until);
 
  private:
   bool active_;
   bool drawn_ = false;
+  std::string step_;
+  double from_ = 0, until_ = 0, shown_ = 0;
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -124,7 +124,7 @@ Result<int> run_sweep(const SweepOptions& options) {
   std::vector<Operation> operations;
   std::vector<Task> tasks;
   for (const OperationSpec& spec : plan->specs) {
-    session->progress->show("making inputs", 0.1);
+    session->progress->show("making inputs", 0, kCheckedProgress);
     Result<Operation> operation =
         Operation::create(spec, {}, session->library(), session->blas.reason, session->team());
     if (!operation) return error_of(operation);
