@@ -67,6 +67,24 @@ TEST_F(Tally, OfACallWithinACallIsTheOuterOneServedByTheInnerLibrary) {
   EXPECT_EQ(sites[0].time_ns, 3 * 21.0);
 }
 
+TEST_F(Tally, OfAFileWithTwoNamesIsThatOfOneFileAsItIsMapped) {
+  tally_.also_named("/lib/front.so", "/mnt/front.so");
+  tally_.also_named("/lib/back.so", "/mnt/back.so");
+  constexpr std::uint64_t kSecond = kLibrary + 0x100000;
+  map("/mnt/front.so", kSecond);
+  map("/mnt/back.so", kLibrary + 0x200000);
+  tally_.stop_timing();  // an address alone says that a call is within another one
+  for (const std::uint64_t front : {kLibrary, kSecond}) {
+    enter(outer_, front + 0x5000, 0x9000);
+    enter(inner_, front + 0x1010, 0x8000);
+  }
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].count, 2U);
+  EXPECT_EQ(sites[0].library, "/mnt/back.so");
+  EXPECT_EQ(sites[0].caller, "/lib/front.so");
+}
+
 TEST_F(Tally, AddsUpTheWallTimeInsideCalls) {
   EXPECT_FALSE(tally_.wall_ns());
   enter(inner_, kProgram + 5, 0x9000);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 namespace hwprof::blas {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -353,6 +355,37 @@ TEST(CalledAudit, SaysThatAStaticProgramIsNotSeen) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(called.how, "none");
   EXPECT_THAT(called.reason, HasSubstr("is static"));
+}
+
+TEST(CalledUprobes, CountAFileWithTwoNamesOnce) {
+  if (!observe::Tracefs::open()) GTEST_SKIP() << observe::Tracefs::open().error().what;
+  const auto found = of_symbol(blas::watch(Way::kUprobes, {CALLER, "fortran"}).called, "sgemm_");
+  ASSERT_EQ(found.size(), 1U);
+  namespace fs = std::filesystem;
+  std::string folder = ::testing::TempDir() + "hwprof_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  folder = canonical(folder);
+  const bool by_default = fs::path(found[0].library).filename().string().starts_with("libblas.");
+  const std::string first = folder + (by_default ? "/libblas.so.3" : "/libopenblas.so.0");
+  const std::string second = folder + "/libflexiblas.so.3";
+  fs::copy_file(found[0].library, first);
+  fs::create_hard_link(first, second);
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  const std::string folders = before != nullptr ? before : "";
+  // What the library needs may stand beside it.
+  ::setenv(
+      "LD_LIBRARY_PATH",
+      (folder + ":" + folders + ":" + fs::path(found[0].library).parent_path().string()).c_str(),
+      1);
+  const auto [called, status] = blas::watch(Way::kUprobes, {CALLER, "fortran"});
+  before != nullptr ? ::setenv("LD_LIBRARY_PATH", folders.c_str(), 1)
+                    : ::unsetenv("LD_LIBRARY_PATH");
+  fs::remove_all(folder);
+  EXPECT_EQ(status, 0);
+  const auto sgemm = of_symbol(called, "sgemm_");
+  ASSERT_EQ(sgemm.size(), 1U);
+  EXPECT_EQ(sgemm[0].count, 107U);
+  EXPECT_THAT(sgemm[0].library, AnyOf(first, second));
 }
 
 TEST(CalledUprobes, SeeAStaticProgramThatHasSymbols) {

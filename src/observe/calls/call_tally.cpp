@@ -126,6 +126,24 @@ std::uint32_t CallTally::watch(WatchedRoutine routine) {
   return static_cast<std::uint32_t>(routines_.size() - 1);
 }
 
+void CallTally::also_named(const std::string& path, const std::string& other) {
+  watched_as_.insert_or_assign(other, path);
+}
+
+const std::string& CallTally::watched_as(const std::string& path) const {
+  const auto known = watched_as_.find(path);
+  return known != watched_as_.end() ? known->second : path;
+}
+
+const std::string& CallTally::reported_as(const std::string& path) const {
+  const auto known = reported_as_.find(path);
+  return known != reported_as_.end() ? known->second : path;
+}
+
+std::string CallTally::file_of(const Mapping* caller) const {
+  return caller != nullptr ? watched_as(caller->path) : std::string();
+}
+
 void CallTally::add(const ProbeHit& hit) {
   if (hit.leaves) {
     leave(hit);
@@ -141,11 +159,15 @@ void CallTally::apply(const Record& change) {
       threads_.erase(thread);
     }
   }
+  if (const auto* mapped = std::get_if<Mapped>(&change.body)) {
+    if (const std::string& path = watched_as(mapped->path); code_.contains(path))
+      reported_as_.try_emplace(path, mapped->path);
+  }
   spaces_.apply(change);
 }
 
 bool CallTally::inside_routine(const Mapping* caller, std::uint64_t return_address) const {
-  const auto file = caller != nullptr ? code_.find(caller->path) : code_.end();
+  const auto file = caller != nullptr ? code_.find(watched_as(caller->path)) : code_.end();
   if (file == code_.end()) return false;
   const std::uint64_t offset = return_address - caller->start + caller->offset;
   // A return address behind a last instruction that calls belongs to the routine before it.
@@ -183,12 +205,8 @@ void CallTally::enter(const ProbeHit& hit) {
     return;
   }
   book(thread);
-  thread.call = Call{hit.id,
-                     hit.id,
-                     caller != nullptr ? caller->path : std::string(),
-                     hit.return_address,
-                     hit.time_ns,
-                     shape_of_hit(routine, hit)};
+  thread.call = Call{
+      hit.id, hit.id, file_of(caller), hit.return_address, hit.time_ns, shape_of_hit(routine, hit)};
 }
 
 void CallTally::leave(const ProbeHit& hit) {
@@ -248,7 +266,7 @@ void CallTally::add_sample(const ProbeHit& hit) {
     ++nested_samples_;
     return;
   }
-  Site& site = site_of(hit.id, habit.innermost, caller != nullptr ? caller->path : std::string());
+  Site& site = site_of(hit.id, habit.innermost, file_of(caller));
   count_in(site.sampled, shape_of_hit(routines_[hit.id].entry.routine, hit));
   ++site.samples;
 }
@@ -292,8 +310,8 @@ std::vector<report::CallSite> CallTally::sites() {
     const EntryPoint& entry = routines_[id].entry;
     report::CallSite out;
     out.symbol = entry.symbol;
-    out.library = library;
-    out.caller = caller;
+    out.library = reported_as(library);
+    out.caller = reported_as(caller);
     site.shapes.write(out);
     if (site.timed == site.count) out.time_ns = site.time_ns;
     result.push_back(std::move(out));

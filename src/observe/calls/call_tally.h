@@ -99,6 +99,9 @@ class CallTally {
  public:
   // Returns the number of the routine.
   std::uint32_t watch(WatchedRoutine routine);
+  // The file that is watched as `path` has another one too. The report names it as the first
+  // process that maps it does.
+  void also_named(const std::string& path, const std::string& other);
   // In the order of time: what becomes of processes and threads, and their calls.
   void apply(const Record& change);
   void add(const ProbeHit& hit);
@@ -153,12 +156,17 @@ class CallTally {
   void leave(const ProbeHit& hit);
   // `caller` holds the return address, or is null.
   [[nodiscard]] bool inside_routine(const Mapping* caller, std::uint64_t return_address) const;
+  // As which the file is watched, and as which it is reported; else `path`.
+  [[nodiscard]] const std::string& watched_as(const std::string& path) const;
+  [[nodiscard]] const std::string& reported_as(const std::string& path) const;
+  [[nodiscard]] std::string file_of(const Mapping* caller) const;
   Site& site_of(std::uint32_t id, std::uint32_t innermost, const std::string& caller);
   void book(Thread& thread);
   void remember(std::uint64_t return_address, std::uint32_t id, Habit habit);
 
   std::vector<WatchedRoutine> routines_;
   std::map<std::string, std::map<std::uint64_t, std::uint64_t>> code_;  // path: offset: end
+  std::map<std::string, std::string> watched_as_, reported_as_;
   AddressSpaces spaces_;
   std::unordered_map<pid_t, Thread> threads_;
   std::map<std::tuple<std::uint32_t, std::string, std::string>, Site> sites_;

@@ -1,5 +1,8 @@
 #include "src/observe/calls/routine_file.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -9,7 +12,10 @@
 namespace hwprof::observe {
 
 std::optional<RoutineFile> open_routine_file(const std::string& path) {
-  RoutineFile found{path, open_regular_file(path), {}};
+  RoutineFile found{path, {}, open_regular_file(path), {}};
+  struct stat status {};
+  if (::fstat(found.file.get(), &status) != 0) return std::nullopt;
+  found.id = {::major(status.st_dev), ::minor(status.st_dev), status.st_ino};
   const ElfFile elf(found.file.get());
   if (!elf.is_native()) return std::nullopt;
   const std::vector<ElfSegment> segments = elf.segments();

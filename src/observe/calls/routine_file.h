@@ -8,6 +8,7 @@
 
 #include "src/base/unique_fd.h"
 #include "src/observe/calls/blas_routine.h"
+#include "src/observe/perf/records.h"
 
 namespace hwprof::observe {
 
@@ -21,6 +22,7 @@ struct EntryPoint {
 // Open since its symbols were read, so that it is this file that gets probed.
 struct RoutineFile {
   std::string path;
+  FileId id;  // one file may have several paths: hard links, bind mounts
   UniqueFd file;
   std::vector<EntryPoint> entries;  // each place in the file once
 };

@@ -87,7 +87,13 @@ Result<Uprobes> Uprobes::open() {
 }
 
 Result<void> Uprobes::add(const RoutineFile& file) {
-  if (!known_files_.insert(file.path).second) return {};
+  if (known_files_.contains(file.path)) return {};
+  const auto [watched, is_new] = watched_files_.try_emplace(file.id, file.path);
+  known_files_.emplace(file.path, watched->second);
+  if (!is_new) {  // two probes at one place would count each call twice
+    tally_.also_named(watched->second, file.path);
+    return {};
+  }
   Result<void> defined;
   for (const EntryPoint& entry : file.entries) {
     const std::uint32_t id = tally_.watch({file.path, entry});
@@ -207,9 +213,11 @@ void Uprobes::note(const Record& record) {
   }
   const auto* mapped = std::get_if<Mapped>(&record.body);
   if (mapped == nullptr || !is_file(*mapped)) return;
-  const auto late = late_files_.find(mapped->path);
-  if (late != late_files_.end() ? !late->second.covered.contains(mapped->pid)
-                                : !known_files_.contains(mapped->path)) {
+  const auto known = known_files_.find(mapped->path);
+  const auto late =
+      known != known_files_.end() ? late_files_.find(known->second) : late_files_.end();
+  if (known == known_files_.end() ||
+      (late != late_files_.end() && !late->second.covered.contains(mapped->pid))) {
     newly_mapped_.emplace_back(mapped->pid, mapped->path);
   }
 }
@@ -231,29 +239,30 @@ void Uprobes::apply(bool all) {
   }
 }
 
+void Uprobes::watch_late_file(const std::string& path) {
+  const auto file = open_routine_file(path);
+  if (!file) {
+    known_files_.emplace(path, path);
+    return;
+  }
+  const bool is_new = !watched_files_.contains(file->id);
+  if (is_new) probes_.begin_generation();
+  const std::size_t first = opened_.size();
+  if (auto added = add(*file); !added) {
+    notes_.push_back(fmt::format("Calls into {} are not seen: {}.", path, added.error().what));
+  } else if (is_new) {
+    late_files_.insert({path, {first, opened_.size(), {}}});
+    notes_.push_back(fmt::format(
+        "The first calls into {} may be missing: it was loaded before it could be watched.", path));
+  }
+}
+
 // Probes for files that nobody could foresee. Calls made before are lost, and that is said.
 void Uprobes::watch_late_files() {
   for (const auto& [pid, path] : std::exchange(newly_mapped_, {})) {
-    auto late = late_files_.find(path);
-    if (late == late_files_.end()) {
-      if (known_files_.contains(path)) continue;
-      const auto file = open_routine_file(path);
-      if (!file) {
-        known_files_.insert(path);
-        continue;
-      }
-      probes_.begin_generation();
-      const std::size_t first = opened_.size();
-      if (auto added = add(*file); !added) {
-        notes_.push_back(fmt::format("Calls into {} are not seen: {}.", path, added.error().what));
-        continue;
-      }
-      late = late_files_.insert({path, {first, opened_.size(), {}}}).first;
-      notes_.push_back(fmt::format(
-          "The first calls into {} may be missing: it was loaded before it could be watched.",
-          path));
-    }
-    if (!late->second.covered.insert(pid).second) continue;
+    if (!known_files_.contains(path)) watch_late_file(path);
+    const auto late = late_files_.find(known_files_.at(path));
+    if (late == late_files_.end() || !late->second.covered.insert(pid).second) continue;
     for (const pid_t tid : threads_of(pid)) {
       for (std::size_t i = late->second.first_event; i < late->second.last_event; ++i) {
         if (!timing_ && is_return(i)) continue;

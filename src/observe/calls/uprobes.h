@@ -70,6 +70,7 @@ class Uprobes {
   void note(const Record& record);
   void apply(bool all);
   void watch_late_files();
+  void watch_late_file(const std::string& path);
   void stop_timing();
   void stop_recording();
   void count_by_sample(std::uint64_t recorded, std::uint64_t others);
@@ -91,7 +92,8 @@ class Uprobes {
     std::size_t first_event = 0, last_event = 0;
     std::set<pid_t> covered;
   };
-  std::set<std::string> known_files_;
+  std::map<FileId, std::string> watched_files_;     // and the path by which each is known
+  std::map<std::string, std::string> known_files_;  // a path: that by which its file is known
   std::map<std::string, LateFile> late_files_;
   std::vector<std::pair<pid_t, std::string>> newly_mapped_;
   std::vector<std::string> notes_;
