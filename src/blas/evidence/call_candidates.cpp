@@ -227,7 +227,7 @@ class Search {
     std::vector<std::string> below = inherited;
     if (run_path.inherited) below.insert(below.begin(), own.begin(), own.end());
     std::vector<std::string> folders = run_path.inherited ? below : inherited;
-    const std::string loader_path = environment("LD_LIBRARY_PATH");
+    const std::string loader_path = environment(kLoaderPath);
     for (const std::string_view folder : split(loader_path, ':')) folders.emplace_back(folder);
     if (!run_path.inherited) folders.insert(folders.end(), own.begin(), own.end());
     for (const std::string& name : elf.needed()) {

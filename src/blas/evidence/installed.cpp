@@ -27,7 +27,7 @@ using report::InstalledBlas;
 constexpr std::string_view kDefaultSoname = "libblas.so.3";
 
 std::vector<fs::path> loader_path() {
-  const char* value = std::getenv("LD_LIBRARY_PATH");
+  const char* value = std::getenv(kLoaderPath);
   std::vector<fs::path> folders;
   std::string text = value != nullptr ? value : "";
   std::replace(text.begin(), text.end(), ';', ':');  // ld.so(8): either separates
@@ -78,7 +78,8 @@ std::vector<Candidate> candidates() {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       const std::string name = entry.path().filename();
-      if (is_blas_file_name(name)) all.push_back({entry.path(), "LD_LIBRARY_PATH " + name});
+      if (is_blas_file_name(name))
+        all.push_back({entry.path(), fmt::format("{} {}", kLoaderPath, name)});
     }
   }
   for (const char* folder : {"/var/lib/dpkg/alternatives", "/var/lib/alternatives"}) {

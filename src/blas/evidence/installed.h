@@ -14,6 +14,9 @@
 
 namespace hwprof::blas {
 
+// Folders in which the dynamic loader looks first (ld.so(8)).
+inline constexpr char kLoaderPath[] = "LD_LIBRARY_PATH";
+
 // Variables of this process that shape a BLAS.
 std::map<std::string, std::string> blas_environment();
 

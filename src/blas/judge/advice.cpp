@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "src/blas/evidence/installed.h"
 #include "src/blas/judge/words.h"
 
 namespace hwprof::blas {
@@ -12,8 +13,6 @@ namespace {
 
 using report::InstalledBlas;
 using report::LadderRung;
-
-constexpr std::string_view kLoaderVariable = "LD_LIBRARY_PATH";
 
 // An alternative that is selected, below a variable.
 std::string select(const InstalledBlas& library, const Evidence& evidence) {
@@ -52,9 +51,8 @@ std::string deciding_variable(const Evidence& evidence) {
   const auto found = std::find_if(
       evidence.installed.begin(), evidence.installed.end(),
       [&](const InstalledBlas& library) { return library.path == evidence.library.path; });
-  return found != evidence.installed.end() && found->how.starts_with(kLoaderVariable)
-             ? std::string(kLoaderVariable)
-             : "";
+  return found != evidence.installed.end() && found->how.starts_with(kLoaderPath) ? kLoaderPath
+                                                                                  : "";
 }
 
 std::string how_to_select(const LadderRung& rung, const Evidence& evidence) {

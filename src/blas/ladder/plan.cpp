@@ -13,11 +13,9 @@
 namespace hwprof::blas {
 namespace {
 
-constexpr std::string_view kLoaderPath = "LD_LIBRARY_PATH";
-
 // The own OpenBLAS may need libraries that stand beside it alone.
 void add_to_loader_path(const std::string& folder, std::vector<std::string>& environment) {
-  const std::string begin = std::string(kLoaderPath) + "=";
+  const std::string begin = fmt::format("{}=", kLoaderPath);
   for (std::string& entry : environment) {
     if (entry.starts_with(begin)) {
       entry += ":" + folder;
