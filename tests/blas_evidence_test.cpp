@@ -60,8 +60,7 @@ TEST(OwnOpenBlas, IsTheFirstThatIsThereAndThatNobodyElseCanChange) {
   const OwnOpenBlas refused = own_openblas({file.path()});
   EXPECT_EQ(refused.path, "");
   EXPECT_THAT(refused.reason, HasSubstr("other users can write"));
-  EXPECT_THAT(own_openblas({"/no/such/libopenblas.so.0"}).reason,
-              HasSubstr("sudo apt install libopenblas0-pthread"));
+  EXPECT_THAT(own_openblas({"/no/such/libopenblas.so.0"}).reason, HasSubstr(install_advice()));
 }
 
 TEST(Libraries, KnowTheEnvironmentThatAProcessWasStartedWith) {
@@ -213,7 +212,11 @@ TEST(Providers, EachRowIsFoundByItsName) {
   EXPECT_EQ(report::provider_named("no-such-maker"), Provider::kUnknown);
   EXPECT_EQ(to_text(Provider::kOneDnn), "onednn");
   EXPECT_EQ(to_text(Provider::kReference), "reference");
-  EXPECT_EQ(install_advice(), "sudo apt install libopenblas0-pthread");
+}
+
+TEST(Providers, AdviseRootWithoutSudo) {
+  EXPECT_EQ(install_advice(false), "sudo apt install libopenblas0-pthread");
+  EXPECT_EQ(install_advice(true), "apt install libopenblas0-pthread");
 }
 
 TEST(Providers, KnowTheirVariablesAndFiles) {

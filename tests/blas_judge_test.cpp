@@ -27,7 +27,7 @@ constexpr const char* kReference = "/usr/lib/blas/libblas.so.3.11.0";
 constexpr const char* kTorch = "/usr/lib/libtorch_cpu.so.1.13";
 constexpr const char* kOwn = "/src/hwprof/build/matrix/own/libopenblas.so.0";
 constexpr const char* kProgram = "/home/u/static";
-constexpr const char* kInstall = "sudo apt install libopenblas0-pthread";
+const std::string kInstall = install_advice();
 
 TEST(Judge, WithoutABlasTheInstallationIsNamed) {
   const Verdict verdict = judge({}, {});

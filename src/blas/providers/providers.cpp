@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -276,11 +277,13 @@ bool is_kernel_file_name(std::string_view name) {
   return any([&](const auto& row) { return starts_with_any(name, row.kernel_files); });
 }
 
-std::string install_advice() {
+std::string install_advice(bool root) {
   const Provider advised =
       find_provider([](const ProviderFacts& row) { return *row.package != '\0'; });
-  return fmt::format("sudo apt install {}", facts(advised).package);
+  return fmt::format("{}apt install {}", root ? "" : "sudo ", facts(advised).package);
 }
+
+std::string install_advice() { return install_advice(::geteuid() == 0); }
 
 const CoreType* find_core_type(Provider provider, std::string_view name) {
   for (const CoreType& core : facts(provider).cores) {

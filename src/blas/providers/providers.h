@@ -105,8 +105,9 @@ bool forces_core(std::string_view variable);
 // By names under which a BLAS is installed: "libblas.so.3", "libopenblas64.so.0".
 bool is_blas_file_name(std::string_view name);
 bool is_kernel_file_name(std::string_view name);
-// "sudo apt install libopenblas0-pthread"
-std::string install_advice();
+// "sudo apt install libopenblas0-pthread"; to root without sudo, which a container may not have.
+std::string install_advice(bool root);
+std::string install_advice();  // to who runs hwprof
 
 // By name, whatever the case; nullptr when the table has none.
 const CoreType* find_core_type(Provider provider, std::string_view name);
