@@ -18,6 +18,7 @@ using report::Verdict;
 using enum report::VerdictKind;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -32,6 +33,24 @@ const std::string kInstall = install_advice();
 TEST(Judge, WithoutABlasTheInstallationIsNamed) {
   const Verdict verdict = judge({}, {});
   EXPECT_EQ(verdict.verdict, kMissing);
+  EXPECT_EQ(verdict.fix, kInstall);
+  EXPECT_THAT(verdict.why, EndsWith("brings it along"));
+}
+
+TEST(Judge, WithoutABlasHwprofsOwnOpenBlasSaysWhatOneWouldReach) {
+  LadderRung own;
+  own.own = true;
+  own.setting = "auto";
+  own.provider = Provider::kOpenBlas;
+  own.version = "0.3.21";
+  own.core = "Cooperlake";
+  own.reason = "took too long";
+  EXPECT_THAT(judge({}, {own}).why, EndsWith("brings it along"));
+  own.peak_fraction = 0.81;
+  const Verdict verdict = judge({}, {own});
+  EXPECT_EQ(verdict.verdict, kMissing);
+  EXPECT_THAT(verdict.why, HasSubstr("OpenBLAS 0.3.21 Cooperlake, which is not installed and was "
+                                     "measured, reaches 0.81 of the FMA peak"));
   EXPECT_EQ(verdict.fix, kInstall);
 }
 

@@ -176,20 +176,20 @@ report::ProfileBlas judge_blas(const LoadedBlas& loaded, const Machine& machine,
   if (loaded.library) {
     evidence.library = *loaded.identity;
     evidence.library.threads = loaded.threads;
-    if (question.ladder) {
-      const auto budget =
-          std::chrono::milliseconds(static_cast<int>(1000 * question.ladder_seconds));
-      blas::Ladder ladder =
-          blas::climb(*loaded.library, *loaded.identity, evidence.installed, machine,
-                      {.budget = budget,
-                       .cpus = question.cpus,
-                       .stop = question.stop,
-                       .own = blas::own_openblas()});
-      std::move(ladder).move_to(record);
-      evidence.library.behind = record.behind;
-    } else {
-      record.ladder_note = "not measured (--no-ladder)";
-    }
+  }
+  if (question.ladder) {
+    const blas::LadderOptions options{
+        .budget = std::chrono::milliseconds(static_cast<int>(1000 * question.ladder_seconds)),
+        .cpus = question.cpus,
+        .stop = question.stop,
+        .own = blas::own_openblas()};
+    blas::Ladder ladder = loaded.library ? blas::climb(*loaded.library, *loaded.identity,
+                                                       evidence.installed, machine, options)
+                                         : blas::climb_own(machine, options);
+    std::move(ladder).move_to(record);
+    evidence.library.behind = record.behind;
+  } else if (loaded.library) {
+    record.ladder_note = "not measured (--no-ladder)";
   }
   static_cast<report::Verdict&>(record) = blas::judge(evidence, record.ladder);
   return record;

@@ -48,6 +48,24 @@ class Blas(CliTest):
                 self.assertEqual(library["sgemm"]["gflops"], found[0]["gflops"])
         self.assertNotEqual(report["own"] is None, report["own_reason"] is None)
 
+    def test_where_programs_get_none_the_own_one_is_measured_or_said_why_not(self):
+        # The loader gives up at a file of that name that is no library.
+        for name in ("libblas.so.3", "libopenblas.so.0", "libflexiblas.so.3", "libblis.so.4",
+                     "libmkl_rt.so.2", "libmkl_rt.so", "libopenblas64.so.0", "libblas64.so.3",
+                     "libsatlas.so.3"):
+            self.path(name, "")
+        path = ":".join(filter(None, [self.folder, os.environ.get("LD_LIBRARY_PATH")]))
+        none = environment(LD_LIBRARY_PATH=path)
+        report = json.loads(hwprof("blas", "--format", "json", env=none).stdout)
+        self.assertEqual(report["verdict"], "missing")
+        self.assertIn("install", report["fix"])
+        self.assertNotEqual(report["own"] is None, report["own_reason"] is None)
+        if report["own"]:
+            self.assertIn("which is not installed and was measured, reaches", report["why"])
+        text = hwprof("blas", "--quick", env=none)
+        self.assertEqual(text.returncode, 1)
+        self.assertTrue(text.stdout.startswith("verdict=missing provider=- "), text.stdout)
+
     def test_the_environment_is_reported(self):
         done = hwprof("blas", "--quick", env=environment(OPENBLAS_NUM_THREADS="1"))
         self.assertIn("OPENBLAS_NUM_THREADS=1", done.stdout)

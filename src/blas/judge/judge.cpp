@@ -350,6 +350,14 @@ Verdict judge_library(const Evidence& evidence, const std::vector<LadderRung>& l
     Verdict verdict;
     verdict.verdict = kMissing;
     verdict.why = "the loader finds none; a program has one only where it brings it along";
+    const auto own = std::find_if(ladder.begin(), ladder.end(), [](const LadderRung& rung) {
+      return rung.own && rung.peak_fraction;
+    });
+    if (own != ladder.end())
+      verdict.why += fmt::format(
+          "; OpenBLAS {} {}, which is not installed and was measured, reaches {:.2f} of the FMA "
+          "peak",
+          own->version, own->core, *own->peak_fraction);
     verdict.fix = install_advice();
     return verdict;
   }

@@ -59,8 +59,9 @@ bool faster(const report::LadderRung& a, const report::LadderRung& b) {
 
 class Climb {
  public:
-  Climb(const BlasLibrary& library, const Identity& identity, const LadderOptions& options)
-      : library_(library),
+  // `library`: path of the one that is judged; "" where there is none.
+  Climb(std::string library, const Identity& identity, const LadderOptions& options)
+      : library_(std::move(library)),
         identity_(identity),
         options_(options),
         build_(build_of(identity.kernels)),
@@ -79,7 +80,7 @@ class Climb {
     std::vector<Attempt> wider;
     for (const Outcome& outcome : outcomes_) {
       const bool narrow = !outcome.blocks.empty() && rank(outcome.rung.vector_class) < widest;
-      if (!narrow || outcome.attempt.library == library_.path() ||
+      if (!narrow || outcome.attempt.library == library_ ||
           outcome.rung.provider != Provider::kOpenBlas) {
         continue;
       }
@@ -208,7 +209,7 @@ class Climb {
     std::vector<Outcome*> chosen;
     for (Outcome* outcome : all) {
       const bool judged =
-          outcome->attempt.library == library_.path() &&
+          outcome->attempt.library == library_ &&
           (outcome->rung.as_found || outcome->rung.setting == "auto" ||
            (!environment_is_clean_ && same_name(outcome->rung.core, identity_.core)));
       if (judged || chosen.size() < contenders) chosen.push_back(outcome);
@@ -230,7 +231,7 @@ class Climb {
 
   void attempt_once(const Attempt& attempt, milliseconds reserve) {
     // The core that the library chooses by itself is not measured again by name.
-    if (attempt.library == library_.path() && seen_.contains({build_, attempt.core})) return;
+    if (attempt.library == library_ && seen_.contains({build_, attempt.core})) return;
     if (!may_go_on(reserve)) {
       left_out_.push_back(label(attempt));
       return;
@@ -288,7 +289,7 @@ class Climb {
     return outcome;
   }
 
-  const BlasLibrary& library_;
+  std::string library_;
   const Identity& identity_;
   const LadderOptions& options_;
   std::string build_;
@@ -322,7 +323,7 @@ void Ladder::move_to(report::JudgedBlas& blas) && {
 Ladder climb(const BlasLibrary& library, const Identity& identity,
              const std::vector<report::InstalledBlas>& installed, const Machine& machine,
              const LadderOptions& options) {
-  Climb climb(library, identity, options);
+  Climb climb(library.path(), identity, options);
   const Plan plan = plan_rungs(library, identity, installed, machine, options);
   climb.attempt_all(plan.deciding);
   climb.attempt_wider_cores(machine);
@@ -331,6 +332,16 @@ Ladder climb(const BlasLibrary& library, const Identity& identity,
   climb.attempt_all(plan.rest, options.budget / kShareForRepeats);
   climb.repeat_deciding(kMostBlocks);
   climb.repeat_until_known();
+  return std::move(climb).result();
+}
+
+Ladder climb_own(const Machine& machine, const LadderOptions& options) {
+  if (options.own.path.empty()) return {.rungs = {}, .note = "", .own_reason = options.own.reason};
+  const Identity none;
+  Climb climb("", none, options);
+  climb.attempt_all({own_attempt(options.own)});
+  climb.attempt_wider_cores(machine);
+  climb.repeat_deciding(kMostBlocks);
   return std::move(climb).result();
 }
 

@@ -50,6 +50,9 @@ Ladder climb(const BlasLibrary& library, const Identity& identity,
              const std::vector<report::InstalledBlas>& installed, const Machine& machine,
              const LadderOptions& options);
 
+// Where programs get no BLAS: hwprof's own OpenBLAS alone.
+Ladder climb_own(const Machine& machine, const LadderOptions& options);
+
 struct SurveyOptions {
   std::chrono::milliseconds budget{10000};        // for all together
   std::chrono::milliseconds longest_child{2000};  // for one

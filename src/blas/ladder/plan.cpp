@@ -74,10 +74,7 @@ Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
     plan.deciding.push_back({"auto", other.path, other.provider, "", false});
   }
   if (!options.own.path.empty() && options.own.path != identity.kernels) {
-    plan.deciding.push_back({.setting = "auto",
-                             .library = options.own.path,
-                             .provider = Provider::kOpenBlas,
-                             .own = true});
+    plan.deciding.push_back(own_attempt(options.own));
   }
   return plan;
 }
@@ -88,6 +85,10 @@ bool environment_shapes(const Identity& identity) {
     return reads(identity.provider, variable.first) && !counts_threads(variable.first) &&
            !identity.ignores(variable.first);
   });
+}
+
+Attempt own_attempt(const OwnOpenBlas& own) {
+  return {.setting = "auto", .library = own.path, .provider = Provider::kOpenBlas, .own = true};
 }
 
 Attempt openblas_core(const std::string& library, const CoreType& core) {

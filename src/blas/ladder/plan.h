@@ -34,6 +34,8 @@ Plan plan_rungs(const BlasLibrary& library, const Identity& identity,
 // read does not matter, nor do numbers of threads, since a rung has one.
 bool environment_shapes(const Identity& identity);
 
+// hwprof's own OpenBLAS, which chooses its core itself.
+Attempt own_attempt(const OwnOpenBlas& own);
 // One that forces this core of an OpenBLAS.
 Attempt openblas_core(const std::string& library, const CoreType& core);
 // Whether a file has kernels of that core.

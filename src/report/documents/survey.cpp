@@ -79,6 +79,8 @@ Document survey_document(const BlasSurvey& survey) {
   const bool good = blas.verdict == VerdictKind::kOptimal;
   std::string verdict(blas.verdict == VerdictKind::kWrongResults ? verdict_heading(blas.verdict)
                                                                  : to_text(blas.verdict));
+  if (blas.verdict == VerdictKind::kMissing && survey.libraries.empty())
+    verdict = "no BLAS is installed";
   if (loses_surely(blas)) {
     verdict += fmt::format(", {} times slower than it could be", significant(*blas.factor, 2));
   }
