@@ -618,6 +618,10 @@ TEST(Golden, Comparison) {
   expect_golden("compare.json", comparison_json(comparison));
   expect_document("compare", comparison_document(comparison));
   expect_golden("compare.csv", comparison_csv(comparison));
+  file.rows[1].ratio_low = 1e-38;
+  file.rows[1].ratio_high = 1e38;
+  EXPECT_NE(headline(comparison).text.find("1.24 [below 0.001, above 1000]"), std::string::npos)
+      << headline(comparison).text;
 }
 
 TEST(Golden, Blas) {

@@ -198,6 +198,8 @@ TEST(ScalingLaw, TooFewOrTooCloseSizesAreNotJudged) {
   EXPECT_EQ(scaling_law(few, kTime).agrees, std::nullopt);
   EXPECT_FALSE(scaling_law(few, kTime).reason.empty());
   EXPECT_EQ(scaling_law({}, kTime).agrees, std::nullopt);
+  EXPECT_EQ(scaling_law({}, kTime).reason,
+            "no size was measured: an exponent needs 4 sizes, and 3 times");
   std::vector<LawPoint> close = measured([](double x) { return x; }, linear);
   for (std::size_t i = 0; i < close.size(); ++i) close[i].size = 100 + i;
   EXPECT_EQ(scaling_law(close, kTime).agrees, std::nullopt);

@@ -193,13 +193,14 @@ ScalingLaw scaling_law(std::span<const LawPoint> points, const LawSubject& subje
   if (!wide_enough(points)) {
     ScalingLaw law = named(subject);
     law.points = points.size();
-    law.reason = fmt::format(
-        "{} sizes, the largest {:.3g} times the smallest: an exponent needs {} sizes, and {} times",
-        points.size(),
+    const std::string there =
         points.empty()
-            ? 1.0
-            : static_cast<double>(points.back().size) / static_cast<double>(points.front().size),
-        kLeastPoints, kLeastSpread);
+            ? "no size was measured"
+            : fmt::format("{} sizes, the largest {:.3g} times the smallest", points.size(),
+                          static_cast<double>(points.back().size) /
+                              static_cast<double>(points.front().size));
+    law.reason = fmt::format("{}: an exponent needs {} sizes, and {} times", there, kLeastPoints,
+                             kLeastSpread);
     law.text = "not judged: " + law.reason;
     return law;
   }

@@ -37,13 +37,20 @@ std::vector<const ComparedRow*> rows_with(const FileComparison& file, Change ver
   return found;
 }
 
+// Of two runs a side the interval may span 80 powers of ten, which says no more than this.
+std::string ratio_bound(double bound) {
+  constexpr double kMost = 1000;
+  if (bound > kMost) return fmt::format("above {}", kMost);
+  if (bound < 1 / kMost) return fmt::format("below {}", 1 / kMost);
+  return significant(bound, 3);
+}
+
 std::string ratio_cell(const std::optional<double>& ratio, const std::optional<double>& low,
                        const std::optional<double>& high) {
   if (!ratio) return std::string(kAbsent);
   const std::string middle = significant(*ratio, 3);
-  return low && high
-             ? fmt::format("{} [{}, {}]", middle, significant(*low, 3), significant(*high, 3))
-             : middle;
+  return low && high ? fmt::format("{} [{}, {}]", middle, ratio_bound(*low), ratio_bound(*high))
+                     : middle;
 }
 
 std::string runs_needed_text(const ComparedRow& row) {
