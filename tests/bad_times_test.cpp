@@ -78,6 +78,17 @@ TEST(BadTimes, NoSliceOnItsCpuIsNoNumberAndTheReasonSaysSo) {
   EXPECT_EQ(row.left_out.elsewhere, 7U);
 }
 
+TEST(BadTimes, ARowOverThePeakBesideItIsFlaggedAlsoBelowItsRoofline) {
+  Measurement measured;
+  add_slices(measured, 20, 1e6, 1e6);
+  for (report::Slice& slice : measured.slices) slice.peak_ratio = 1.03;
+  const report::Row row = row_of(measured);
+  EXPECT_FALSE(row.roofline_fraction);
+  EXPECT_THAT(row.roofline_flag, HasSubstr("faster than the FMA peak beside it"));
+  for (report::Slice& slice : measured.slices) slice.peak_ratio = 1.01;
+  EXPECT_EQ(row_of(measured).roofline_flag, "");
+}
+
 TEST(BadTimes, SlicesLeftOutAtOnceStayCounted) {
   Measurement measured;
   add_slices(measured, 20, 1e6, 1e6);

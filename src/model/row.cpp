@@ -245,7 +245,7 @@ const Record& record<Row>() {
                                      "that over the median CPU time, of several threads the "
                                      "median time")
           .column("roofline_fraction"),
-      field<&Row::roofline_flag>("roofline_flag", "", "why that is above 1")
+      field<&Row::roofline_flag>("roofline_flag", "", "why that or `peak_fraction` is above 1.02")
           .null_if_empty()
           .column("roofline_flag"),
       field<&Row::pass>("pass", "", "the forward pass it belongs to")

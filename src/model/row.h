@@ -96,7 +96,7 @@ struct Row {
   std::optional<double> peak_fraction;  // median of ratios of interleaved slices
   std::optional<double> peak_fraction_low, peak_fraction_high;  // 95 % interval
   std::optional<double> roofline_fraction;                      // roofline time / median time
-  std::string roofline_flag;            // why that is above 1; empty: it is not
+  std::string roofline_flag;            // why that or peak_fraction is over; empty: neither is
   std::optional<double> roofline_ns;    // the larger of FLOP / peak and bytes / bandwidth
   std::optional<double> intensity;      // FLOP / byte; absent: it moves none
   std::optional<Bound> bound;           // absent: no roofline

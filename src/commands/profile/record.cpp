@@ -125,6 +125,9 @@ report::Row make_row(const Task& task, const Measurement* measured,
   if (task.cost.flops > 0) row.gflops = task.cost.flops / work_ns(row);
   if (const std::vector<double> ratios = measured->peak_ratios(); !ratios.empty()) {
     row.peak_fraction = median(ratios);
+    // Of the peak beside each slice: it may be over its own while the rooflines' peak is higher.
+    if (row.roofline_flag.empty())
+      row.roofline_flag = why_over_roofline(*row.peak_fraction, report::Bound::kCompute, "");
     if (ratios.size() >= kMinSamplesForInterval) {
       const Interval interval = runs_interval(ratios, between_runs(row.bound));
       row.peak_fraction_low = interval.low;
