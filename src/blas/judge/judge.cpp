@@ -103,9 +103,8 @@ double least_loss(const Evidence& evidence, const Steps& steps, const Thresholds
   const bool as_wide = found.provider == best.provider && found.core != best.core &&
                        rank(best.vector_class) >= 0 &&
                        rank(found.vector_class) >= rank(best.vector_class);
-  return own_choice && as_wide
-             ? std::max(thresholds.own_choice_factor, thresholds.optimal_factor)
-             : thresholds.optimal_factor;
+  return own_choice && as_wide ? std::max(thresholds.own_choice_factor, thresholds.optimal_factor)
+                               : thresholds.optimal_factor;
 }
 
 // Of a square product; where the library has no sgemm_, of the program's calls.
