@@ -45,6 +45,8 @@ def confined_to(cpu):
 
 def spare_cpu():
     """(CPU to take offline, "") or (None, why not)."""
+    if not os.environ.get("CI"):
+        return None, "takes a CPU of this machine away for seconds; CI=true asks for that"
     if os.geteuid() != 0:
         return None, "needs root"
     cpus = os.sched_getaffinity(0)
