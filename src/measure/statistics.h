@@ -45,7 +45,7 @@ inline constexpr double kBetweenRuns = 0.03, kBetweenRunsOfMemory = 0.08;
 // The same of its time where other programs had its CPU meanwhile: its caches are then cold as
 // often as their time slices end, which differs from run to run. Its fraction of the peak, which is
 // by turns with it, stays as above.
-inline constexpr double kBetweenRunsBesideLoad = 0.08, kBetweenRunsOfMemoryBesideLoad = 0.15;
+inline constexpr double kBetweenRunsBesideLoad = 0.09, kBetweenRunsOfMemoryBesideLoad = 0.2;
 
 // The logarithm of the median of runs like this one, from this one: its blocks, and what runs
 // differ by. Two values at least.

@@ -265,6 +265,8 @@ void ProfileSession::take_turn(TaskTurns& turns, double until_share) {
   const auto slices = [&](std::size_t task) -> const std::vector<report::Slice>& {
     return turns.measuring->so_far().work[*turns.measured[task]].whole.slices;
   };
+  // More threads than CPUs wait for each other: that is what they cost.
+  const bool crowded = static_cast<std::size_t>(record.threads) > cpus.size();
   std::vector<std::size_t> before(turns.tasks.size());
   for (std::size_t i = 0; i < turns.tasks.size(); ++i)
     if (turns.measured[i]) before[i] = slices(i).size();
@@ -274,7 +276,7 @@ void ProfileSession::take_turn(TaskTurns& turns, double until_share) {
   for (std::size_t i = 0; i < turns.tasks.size(); ++i) {
     std::vector<double> ns;
     for (std::size_t at = before[i]; turns.measured[i] && at < slices(i).size(); ++at)
-      if (!slices(i)[at].waited) ns.push_back(slices(i)[at].work_ns);
+      if (!slices(i)[at].waited || crowded) ns.push_back(slices(i)[at].work_ns);
     turns.turns_ns[i].push_back(ns.empty() ? std::nullopt : std::optional(median(std::move(ns))));
   }
 }
