@@ -20,9 +20,11 @@ std::vector<ForwardPass> fastest_passes(std::vector<ForwardPass> passes) {
   if (passes.empty()) return passes;
   std::sort(passes.begin(), passes.end(),
             [](const ForwardPass& a, const ForwardPass& b) { return a.time_ns < b.time_ns; });
-  const std::optional<double> high_ns = passes.front().high_ns;
-  const auto slower = [&high_ns](const ForwardPass& pass) {
-    return high_ns && pass.low_ns && *pass.low_ns > *high_ns;
+  // Of a pass with too few slices for an interval: runs differ by less (docs/trust.md).
+  constexpr double kUnknownSpread = 2;
+  const double high_ns = passes.front().high_ns.value_or(kUnknownSpread * passes.front().time_ns);
+  const auto slower = [high_ns](const ForwardPass& pass) {
+    return pass.low_ns.value_or(pass.time_ns / kUnknownSpread) > high_ns;
   };
   passes.erase(std::remove_if(passes.begin() + 1, passes.end(), slower), passes.end());
   return passes;

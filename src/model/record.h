@@ -100,7 +100,8 @@ struct ForwardPass : PassVariants {
 };
 
 // The one with the shortest time, and all whose intervals reach into its own: those cannot be told
-// apart from it, nor can one that has no interval. Fastest first; empty: there are no passes.
+// apart from it. One without an interval may be off by a factor of two. Fastest first; empty: there
+// are no passes.
 std::vector<ForwardPass> fastest_passes(std::vector<ForwardPass> passes);
 
 // One pass on one number of threads.
