@@ -262,8 +262,10 @@ void warn_of_disturbed(report::Profile& record) {
       why.push_back(fmt::format("in {} the thread stood on a CPU not its own", out.elsewhere));
     if (out.moved > 0) why.push_back(fmt::format("in {} the thread changed its CPU", out.moved));
     if (out.waited > 0) why.push_back(fmt::format("in {} a thread waited for one", out.waited));
-    record.warnings.push_back({"left-out", fmt::format("{} slices were left out: {}", out.total(),
-                                                       fmt::join(why, ", "))});
+    record.warnings.push_back(
+        {"left-out",
+         fmt::format("{} {} left out: {}", out.total(),
+                     out.total() == 1 ? "slice was" : "slices were", fmt::join(why, ", "))});
   }
   if (disturbed > 0) {
     record.warnings.push_back(

@@ -312,7 +312,8 @@ Table ladder_table(const JudgedBlas& blas) {
   if (!blas.ladder_note.empty()) table.notes.push_back(blas.ladder_note);
   append(table.notes, reasons.sentences());
   table.brief = reasons.sentences();
-  if (!blas.own && !blas.own_reason.empty()) table.notes.push_back(blas.own_reason);
+  if (!blas.own && !blas.own_reason.empty())
+    table.notes.push_back("hwprof's own OpenBLAS was not measured: " + blas.own_reason);
   return table;
 }
 
