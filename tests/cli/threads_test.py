@@ -31,7 +31,14 @@ class Threads(CliTest):
             self.assertEqual(first["time_ns"], work_ns(rows[i]))
             self.assertEqual(second["time_ns"], work_ns(rows[i + 3]))
             self.assertEqual((first["speedup"], first["efficiency"]), (1, 1))
-            self.assertAlmostEqual(second["speedup"], first["time_ns"] / second["time_ns"])
+            self.assertEqual(first["speedup_ci95"], [None, None])
+            low, high = second["speedup_ci95"]
+            if low is None:  # too few turns: then it is that of the medians
+                self.assertAlmostEqual(second["speedup"], first["time_ns"] / second["time_ns"])
+            else:
+                self.assertLessEqual(low, second["speedup"])
+                self.assertLessEqual(second["speedup"], high)
+                self.assertAlmostEqual(second["efficiency_ci95"][0], low / 2)
             self.assertAlmostEqual(second["efficiency"], second["speedup"] / 2)
 
     def test_two_threads_on_one_cpu_are_oversubscribed_and_share_it(self):
