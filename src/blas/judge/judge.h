@@ -26,8 +26,8 @@ namespace hwprof::blas {
 struct Thresholds {
   double optimal_factor = 1.1;  // within this of the best rung
   // Of a core type that the library chose by itself, over another of its own whose vectors are no
-  // wider. Haswell and Zen mostly share their kernels, and on a CPU that runs 512-bit vectors in two
-  // halves those of 256 bits are as fast: below this, which is faster changes from run to run.
+  // wider. Haswell and Zen mostly share their kernels, and on a CPU that runs 512-bit vectors in
+  // two halves those of 256 bits are as fast: below this, which is faster changes from run to run.
   double own_choice_factor = 1.3;
   double suboptimal_factor = 2.5;  // up to this; above: unoptimised
   // A kernel of half the width reaches at most 0.5 of the peak: above this, the widest useful
