@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "counters/perf/open_event.h"
+
 namespace hwprof {
 namespace {
 
@@ -47,10 +49,9 @@ Result<Group> Group::open(std::span<const NativeEvent> events, const GroupOption
   Group group;
   for (const NativeEvent& event : events) {
     const bool leader = group.fds_.empty();
-    perf_event_attr attr = attributes_of(event, options, leader);
+    const perf_event_attr attr = attributes_of(event, options, leader);
     const int group_fd = leader ? -1 : group.fds_.front().get();
-    UniqueFd fd(static_cast<int>(
-        syscall(SYS_perf_event_open, &attr, options.thread, -1, group_fd, PERF_FLAG_FD_CLOEXEC)));
+    UniqueFd fd = open_event(attr, options.thread, -1, group_fd);
     if (!fd.valid()) return failed("perf_event_open", event.text, errno);
     std::uint64_t id = 0;
     if (retry_interrupted([&] { return ioctl(fd.get(), PERF_EVENT_IOC_ID, &id); }) != 0)

@@ -44,12 +44,14 @@ std::string shell_word(const std::string& word) {
 // throws.
 std::optional<std::string> read_text_file(const std::filesystem::path& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return std::nullopt;
+  return file.valid() ? read_text(file.get()) : std::nullopt;
+}
+
+std::optional<std::string> read_text(int fd) {
   std::string text;
   std::array<char, 8192> buffer{};
   while (true) {
-    const ssize_t got =
-        retry_interrupted([&] { return ::read(file.get(), buffer.data(), buffer.size()); });
+    const ssize_t got = retry_interrupted([&] { return ::read(fd, buffer.data(), buffer.size()); });
     if (got < 0) return std::nullopt;
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));

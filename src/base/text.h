@@ -12,6 +12,8 @@ namespace hwprof {
 
 // Whole content, absent when it cannot be read. Files of /proc have no size: read to the end.
 std::optional<std::string> read_text_file(const std::filesystem::path& path);
+// The same of a descriptor, from where it stands.
+std::optional<std::string> read_text(int fd);
 
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);

@@ -39,13 +39,24 @@ class Leftovers(EvidenceTest):
         left += os.listdir(self.temporary.name)
         for folder in ["/dev/shm", tempfile.gettempdir(), "/var/tmp"]:
             left += set(glob.glob(os.path.join(folder, "*hwprof*"))) - self.before
+        return left + self.running()
+
+    def running(self):
+        found = []
         for link in glob.glob("/proc/[0-9]*/exe"):
             try:
                 if os.readlink(link) in (os.path.realpath(BINARY), os.path.realpath(CALLER)):
-                    left.append(link)
+                    found.append(link)
             except OSError:
                 pass  # it has ended, or belongs to somebody else
-        return left
+        return found
+
+    def wait_for_workers(self):
+        """A killed hwprof takes its worker with it; to leave the rings takes that a moment."""
+        deadline = time.monotonic() + 10
+        while self.running() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(self.running(), [])
 
     def check(self, **more):
         self.temporary = tempfile.TemporaryDirectory()
@@ -68,6 +79,7 @@ class Leftovers(EvidenceTest):
                 child.stdout.read()  # until the command, which goes on, has ended
                 child.stdout.close()
                 self.assertEqual(child.wait(), -signal.SIGKILL)
+                self.wait_for_workers()
             else:
                 out = child.communicate(timeout=120)[0]
                 self.assertEqual(child.returncode, 0)

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "src/blas/evidence/chosen_core.h"
 #include "src/observe/calls/blas_routine.h"
 #include "src/observe/elf/elf_file.h"
+#include "src/observe/proc/foreign_file.h"
 
 namespace hwprof::blas {
 namespace {
@@ -64,16 +64,25 @@ std::optional<std::uint64_t> load_bias(const LibraryFile& file,
   return std::nullopt;
 }
 
-ReadMemory memory_of(pid_t pid, int& error) {
-  return [pid, &error](std::uint64_t address, void* to, std::size_t bytes) {
-    const iovec local{to, bytes};
-    // An address of another process is a number here.
-    const iovec remote{reinterpret_cast<void*>(address),
-                       bytes};  // NOLINT(performance-no-int-to-ptr)
-    const ssize_t got = ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+ReadMemory memory_of(int memory, int& error) {
+  return [memory, &error](std::uint64_t address, void* to, std::size_t bytes) {
+    const ssize_t got = retry_interrupted(
+        [&] { return ::pread64(memory, to, bytes, static_cast<off64_t>(address)); });
     if (got < 0) error = errno;
     return got == static_cast<ssize_t>(bytes);
   };
+}
+
+// The program that a process runs, as it names it; empty where that is not told.
+std::string program_of(pid_t pid) {
+  const UniqueFd file =
+      observe::open_foreign({.kind = observe::ForeignFile::Kind::kProgram, .pid = pid, .path = {}});
+  std::array<char, 4096> target{};
+  const ssize_t length = file.valid()
+                             ? ::readlink(fmt::format("/proc/self/fd/{}", file.get()).c_str(),
+                                          target.data(), target.size())
+                             : 0;
+  return {target.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
 bool is_ended(int error) { return error == ESRCH || error == ENOENT; }
@@ -163,7 +172,13 @@ bool LiveWatch::look_at(pid_t pid, Process& process) {
     if (pages != process.mapped_pages || now_ - process.maps_read >= kMapsAge) {
       process.mapped_pages = pages;
       process.maps_read = now_;
-      const Text maps = read_at(process.folder.get(), "maps");
+      Text maps;
+      errno = 0;
+      if (auto text = observe::read_maps(pid)) {
+        maps.bytes = *std::move(text);
+      } else {
+        maps.error = errno != 0 ? errno : ESRCH;
+      }
       if (is_ended(maps.error)) return false;
       if (maps.error != 0) {
         const Text name = read_at(process.folder.get(), "comm");
@@ -182,10 +197,7 @@ bool LiveWatch::look_at(pid_t pid, Process& process) {
 }
 
 void LiveWatch::take_maps(pid_t pid, Process& process, std::string_view maps) {
-  std::array<char, 4096> target{};
-  const ssize_t length =
-      ::readlinkat(process.folder.get(), "exe", target.data(), target.size() - 1);
-  const std::string_view program(target.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  const std::string program = program_of(pid);
   for (observe::FileMapping& mapping : observe::executable_files(maps)) {
     const auto known = process.libraries.find(mapping.path);
     if (known != process.libraries.end()) {
@@ -212,9 +224,11 @@ const LibraryFile* LiveWatch::inspect(pid_t pid, const observe::FileMapping& map
   std::unique_ptr<LibraryFile>& file = files_[key];
   if (!mapping.deleted) {
     // As the process sees it: it may live in another mount namespace.
-    const std::string seen = fmt::format("/proc/{}/root{}", pid, mapping.path);
-    const bool own_root = ::access(seen.c_str(), R_OK) != 0;
-    if (auto found = inspect_file(own_root ? mapping.path : seen, is_program)) {
+    const UniqueFd seen = observe::open_foreign(
+        {.kind = observe::ForeignFile::Kind::kInRoot, .pid = pid, .path = mapping.path});
+    const std::string name =
+        seen.valid() ? fmt::format("/proc/self/fd/{}", seen.get()) : mapping.path;
+    if (auto found = inspect_file(name, is_program)) {
       file = std::make_unique<LibraryFile>(*std::move(found));
     }
   }
@@ -223,12 +237,17 @@ const LibraryFile* LiveWatch::inspect(pid_t pid, const observe::FileMapping& map
 }
 
 void LiveWatch::read_cores(pid_t pid, Process& process) {
+  UniqueFd memory;  // of the program that runs now: after an execve it would be another one's
   for (auto& [path, library] : process.libraries) {
     const auto bias = load_bias(*library.file, library.mapping);
     if (!bias || library.file->hands_on) continue;
-    int error = 0;
-    report::ChosenCore chosen = core_in_memory(*library.file, path, *bias, memory_of(pid, error),
-                                               fmt::format("process {}", pid));
+    if (!memory.valid()) {
+      memory = observe::open_foreign(
+          {.kind = observe::ForeignFile::Kind::kMemory, .pid = pid, .path = {}});
+    }
+    int error = memory.valid() ? 0 : errno;
+    report::ChosenCore chosen = core_in_memory(
+        *library.file, path, *bias, memory_of(memory.get(), error), fmt::format("process {}", pid));
     if (error != 0 && !is_ended(error) && chosen.core.empty()) {
       chosen.reason =
           fmt::format("the memory of process {} cannot be read: {}", pid, std::strerror(error));

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include <algorithm>
 
+#include "src/base/launch.h"
 #include "src/blas/providers/choice.h"
 
 namespace hwprof::blas {
@@ -283,7 +283,7 @@ std::string install_advice(bool root) {
   return fmt::format("{}apt install {}", root ? "" : "sudo ", facts(advised).package);
 }
 
-std::string install_advice() { return install_advice(::geteuid() == 0); }
+std::string install_advice() { return install_advice(launched_by_root()); }
 
 const CoreType* find_core_type(Provider provider, std::string_view name) {
   for (const CoreType& core : facts(provider).cores) {

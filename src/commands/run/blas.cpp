@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +11,8 @@
 #include "src/commands/commands.h"
 #include "src/commands/loaded_blas.h"
 #include "src/commands/run/observe.h"
+#include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
-#include "src/report/printable.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
@@ -85,23 +84,18 @@ int exit_code(report::VerdictKind verdict) {
   return verdict == report::VerdictKind::kInconclusive ? kUnknownExit : 1;
 }
 
-// The verdict alone, on a command. Standard output is the command's.
-Result<int> judge_command(const RunOptions& options) {
-  if (auto done = check_report_output(options); !done) return error_of(done);
-  const Result<report::Run> record = observe_program(options.request);
-  if (!record) return error_of(record);
-  if (!record->not_run.empty()) {
-    spdlog::error("{}", report::printable(record->not_run));
-    return kUnknownExit;
-  }
-  write_verdict(*record, options);
+Result<int> conclude_blas(const report::Run& record, const RunOptions& /*options*/) {
+  if (!record.not_run.empty()) return kUnknownExit;
   // A command that failed may have done so before its first call.
-  return record->exit == 0 ? exit_code(record->blas.verdict) : kCommandFailedExit;
+  return record.exit == 0 ? exit_code(record.blas.verdict) : kCommandFailedExit;
 }
 
 // 0 optimal, 1 not, 3 inconclusive, 4 the command failed.
 Result<int> run_blas(const BlasOptions& options) {
-  if (!options.run.request.command.empty()) return judge_command(options.run);
+  if (!options.run.request.command.empty()) {
+    // The verdict alone. Standard output is the command's.
+    return observe_apart(options.run, report::verdict_document, false, conclude_blas);
+  }
   const Budgets& budgets = options.quick ? kQuick : kFull;
   const auto deadline = Clock::now() + budgets.all;
   TRY(report::check_outputs({options.output.file}));

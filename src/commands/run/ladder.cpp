@@ -78,14 +78,10 @@ void measure_rate(report::BlasEvidence& evidence) {
       blas::achieved_rate(evidence.called, evidence.executed, evidence.loaded, peak);
 }
 
-}  // namespace
-
-void judge_run_blas(const RunRequest& request, report::Run& record) {
-  watch_interrupts();
-  const std::vector<report::InstalledBlas> installed = blas::installed_blas();
-  climb_ladder(request, installed, record);
+// Fills record.blas anew from its evidence and its ladder.
+void judge(const RunRequest& request, const std::vector<report::InstalledBlas>& installed,
+           report::Run& record) {
   report::RunBlas& result = record.blas;
-  measure_rate(result.evidence);
   const CpuList cpus = request.pin.empty() ? allowed_cpus() : request.pin;
   report::RunBlas judged = blas::judge_run({.evidence = result.evidence,
                                             .ladder = result.ladder,
@@ -105,6 +101,29 @@ void judge_run_blas(const RunRequest& request, report::Run& record) {
   judged.calls_note = std::move(result.calls_note);
   judged.own_reason = std::move(result.own_reason);
   result = std::move(judged);
+}
+
+}  // namespace
+
+void judge_run_blas(const RunRequest& request, report::Run& record) {
+  record.blas.ladder_note = "not measured: no BLAS was seen at work";
+  measure_rate(record.blas.evidence);
+  judge(request, blas::installed_blas(), record);
+}
+
+void measure_run_blas(const RunRequest& request, const KnownSoFar& known, report::Run& record) {
+  watch_interrupts();
+  const std::vector<report::InstalledBlas> installed = blas::installed_blas();
+  measure_rate(record.blas.evidence);
+  if (request.ladder) {
+    // To measure a library is to run it, and what that does nobody knows.
+    record.blas.ladder_note = "not measured: hwprof's worker ended while it measured";
+    judge(request, installed, record);
+    known(record);
+    record.blas.ladder_note.clear();
+  }
+  climb_ladder(request, installed, record);
+  judge(request, installed, record);
 }
 
 }  // namespace hwprof

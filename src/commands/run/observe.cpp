@@ -12,14 +12,13 @@
 #include <cstring>
 
 #include "counters/perf/counting.h"
-#include "src/base/files.h"
 #include "src/blas/evidence/called.h"
 #include "src/cli/groups.h"
 #include "src/commands/run/evidence.h"
 #include "src/commands/run/repetition.h"
 #include "src/commands/run/watch.h"
 #include "src/measure/regions_view.h"
-#include "src/observe/proc/child.h"
+#include "src/observe/monitor/client.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/program_file.h"
 #include "src/observe/proc/region_files.h"
@@ -28,6 +27,8 @@
 namespace hwprof {
 namespace {
 
+using observe::CommandEnd;
+using observe::MonitorClient;
 using Clock = std::chrono::steady_clock;
 
 // As shells and env(1) have it.
@@ -106,7 +107,7 @@ void warn_of_limits(const ProgramFile& program, report::Run& record) {
   }
 }
 
-void warn_of_orphans(const std::vector<Orphans::Left>& left, report::Run& record) {
+void warn_of_left(const std::vector<observe::LeftProcess>& left, report::Run& record) {
   if (left.empty()) return;
   constexpr std::size_t kNamed = 5;
   std::string names;
@@ -130,11 +131,12 @@ std::optional<report::Regions> regions_of(const RegionFiles& files,
 }
 
 // A file that fails now is a warning: what was observed is not lost.
-void write_trace(const RegionFiles& files, const std::string& path, report::Run& record) {
+void write_trace(const RegionFiles& files, const std::string& path, MonitorClient& monitor,
+                 report::Run& record) {
   const auto trace = files.trace();
   if (!trace || !record.regions) {
     warn(record, "trace", path + " is not written: the program left no trace of regions");
-  } else if (auto written = write_file(path, trace->json); !written) {
+  } else if (auto written = monitor.save_file(path, trace->json); !written) {
     warn(record, "trace", written.error().what);
   } else {
     record.regions->trace = {.path = path, .calls = trace->calls, .dropped = trace->dropped};
@@ -147,8 +149,24 @@ report::Run not_run(report::Run record, const Error& error) {
   return record;
 }
 
-Result<report::Run> observe_command(const RunRequest& request, PassedSignals& signals,
-                                    report::Run record) {
+void take_end(const CommandEnd& end, report::Run& record) {
+  const observe::CommandEnded& facts = end.facts;
+  record.exit = facts.exit;
+  record.wall_s = facts.wall_s;
+  record.user_s = facts.user_s;
+  record.system_s = facts.system_s;
+  if (facts.peak_rss_bytes > 0) {
+    record.peak_rss_bytes = facts.peak_rss_bytes;
+  } else {
+    record.peak_rss_reason =
+        fmt::format("below the {} KiB that starting it took, which the kernel counts to it",
+                    facts.start_rss_bytes / 1024);
+  }
+  warn_of_left(end.left, record);
+}
+
+Result<report::Run> observe_command(const RunRequest& request, MonitorClient& monitor,
+                                    SignalWatch& signals, report::Run record) {
   // 1. The command, before anything is put into the system for it.
   const Result<std::string> path = find_program(request.command.front());
   if (!path) return not_run(std::move(record), path.error());
@@ -156,77 +174,57 @@ Result<report::Run> observe_command(const RunRequest& request, PassedSignals& si
   warn_of_limits(program, record);
 
   // 2. The watchers that must be there first, then the command, held before its execve.
-  Orphans orphans;
   Evidence evidence = Evidence::prepare(request);
-  const auto regions = RegionFiles::prepare(request.user, !request.trace.empty());
+  const auto regions = RegionFiles::prepare({}, !request.trace.empty());
   if (!regions) warn(record, "regions", regions.error().what);
   std::vector<std::string> environment = evidence.environment();
   if (regions)
     for (const std::string& variable : regions->environment()) environment.push_back(variable);
-  const ChildSetup setup{.cpus = request.pin, .environment = environment, .user = request.user};
-  TRY(Child child, Child::start(*path, request.command, setup));
-  evidence.attach(child.pid(), true);
-  const auto counting = start_counting(request, record, child.pid(), true);
-  spdlog::info("{} is process {}", *path, child.pid());
+  TRY(const pid_t pid, monitor.start(environment, true));
+  evidence.attach(pid, true);
+  const auto counting = start_counting(request, record, pid, true);
+  spdlog::info("{} is process {}", *path, pid);
 
   // 3. It runs.
-  const auto begin = Clock::now();
-  if (auto released = child.release(); !released) {
+  if (auto released = monitor.release(); !released) {
     // The file was there a moment ago: whatever the kernel says of it now, it cannot be run.
     record = not_run(std::move(record), released.error());
     record.exit = kNoExec;
     return record;
   }
-  Watch watch{.exit_descriptor = child.exit_descriptor(),
-              .signals = signals.watch(),
-              .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, child); },
-              .evidence = &evidence,
-              .on_tick =
-                  [&] {
-                    orphans.reap(child.pid());
-                    return true;
-                  }};
+  Watch watch{.exit_descriptor = monitor.end_descriptor(),
+              .signals = signals,
+              .on_signal = [](SignalWatch::Signal) { return true; },  // the monitor passes them on
+              .evidence = &evidence};
   watch_until_end(watch);
-  const Result<ChildEnd> end = child.wait();
-  record.wall_s = seconds_since(begin);
-  if (!end) return error_of(end);
+  TRY(const CommandEnd end, monitor.wait());
 
   // 4. What was found out.
-  record.exit = end->exit;
-  orphans.reap(child.pid());
-  record.user_s = end->user_s + orphans.user_s();
-  record.system_s = end->system_s + orphans.system_s();
-  record.peak_rss_bytes = end->peak_rss_bytes;
-  if (!end->peak_rss_bytes) {
-    record.peak_rss_reason =
-        fmt::format("below the {} KiB that starting it took, which the kernel counts to it",
-                    end->start_rss_bytes / 1024);
-  }
+  take_end(end, record);
   if (counting)
     record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
   evidence.finish(record);
   if (regions) record.regions = regions_of(*regions, request.region_view);
-  if (regions && !request.trace.empty()) write_trace(*regions, request.trace, record);
-  warn_of_orphans(orphans.running(child.pid()), record);
+  if (regions && !request.trace.empty()) write_trace(*regions, request.trace, monitor, record);
   return record;
 }
 
 // The observed run, then those that are only timed.
-Result<report::Run> run_command(const RunRequest& request, report::Run record) {
+Result<report::Run> run_command(const RunRequest& request, MonitorClient& monitor,
+                                report::Run record) {
   std::optional<Repetition> repetition;
   if (request.repeat > 0) {
     TRY(repetition, Repetition::prepare());
   }
-  TRY(SignalWatch watch, SignalWatch::begin());
-  PassedSignals signals(std::move(watch));
-  auto observed = observe_command(request, signals, std::move(record));
+  TRY(SignalWatch signals, SignalWatch::begin());
+  auto observed = observe_command(request, monitor, signals, std::move(record));
   if (observed && observed->not_run.empty() && repetition)
-    repetition->run(request, signals, *observed);
+    repetition->run(request, monitor, *observed);
   return observed;
 }
 
 Result<ProcessInfo> check_process(pid_t pid) {
-  if (pid == ::getpid())
+  if (pid == ::getpid() || pid == ::getppid())
     return usage_error(fmt::format("PID {} is hwprof itself", pid), "give the process to observe");
   const auto info = process_info(pid);
   if (!info)
@@ -294,18 +292,31 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
 
 }  // namespace
 
-Result<report::Run> observe_program(const RunRequest& request) {
+Result<report::Run> observe_program(const RunRequest& request, MonitorClient& monitor,
+                                    const KnownSoFar& known) {
   TRY(check_cpus(request.pin));
-  if (request.user) TRY(check_user(*request.user));
   TRY(report::Run begun, begin_record(request));
   TRY(report::Run record, request.attach ? observe_process(request, std::move(begun))
-                                         : run_command(request, std::move(begun)));
+                                         : run_command(request, monitor, std::move(begun)));
   if (!record.not_run.empty()) return record;
   if (record.user_s && record.system_s)
     record.slowed_by_observing = blas::slowed_by_watching(
         record.blas.evidence.called, 1e9 * (*record.user_s + *record.system_s));
   if (record.wall_s > 0 && record.user_s && record.system_s)
     record.cpus_used = (*record.user_s + *record.system_s) / record.wall_s;
+  measure_run_blas(request, known, record);
+  return record;
+}
+
+Result<report::Run> program_without_worker(const RunRequest& request,
+                                           const observe::WorkerDeath& death) {
+  TRY(report::Run record, begin_record(request));
+  const std::string reason = "hwprof's worker " + death.how + ", and what it had found out is lost";
+  warn(record, "worker", reason);
+  if (request.attach) record.attached_pid = request.attach;
+  if (death.end) take_end(*death.end, record);
+  record.blas.evidence.called.reason = reason;
+  record.blas.evidence.executed.reason = reason;
   judge_run_blas(request, record);
   return record;
 }

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <string>
+#include <vector>
+
 #include "src/base/text.h"
 #include "src/commands/run/observe.h"
 #include "src/report/data/writers.h"
@@ -12,20 +15,49 @@
 namespace hwprof {
 namespace {
 
-using Document = report::Document (*)(const report::Run&);
+constexpr int kNotTold = 3;  // whether the BLAS is optimal
 
-void write(const report::Run& record, const RunOptions& options, Document document) {
-  const report::Writers<report::Run> writers{document, report::run_json};
-  Output output = options.output;
+std::vector<std::string> files_of(const RunOptions& options) {
+  return {options.output.file, options.request.trace, options.flame, options.folded,
+          options.speedscope};
+}
+
+void write_run_bytes(const std::string& bytes, const Output& output) {
   if (!output.file.empty()) {
-    const auto written = report::write_report(record, writers, output);
+    const auto written = report::write_bytes(bytes, output);
     if (written) return;
     spdlog::warn("{}; the report follows here", report::printable(written.error().what));
-    output.file.clear();
   }
   // Nobody is left to hear that standard error cannot be written.
-  static_cast<void>(report::write_report(record, writers, output, report::Stream::kStderr));
+  static_cast<void>(report::write_stderr(bytes));
 }
+
+// The rest of a worker's task: its record is saved, and its exit code said.
+class Conclusion {
+ public:
+  Conclusion(const RunOptions& options, RunDocument document, Conclude conclude)
+      : options_(options), document_(document), conclude_(conclude) {}
+
+  Result<void> save(const report::Run& record, observe::MonitorClient& monitor) const {
+    const report::Writers<report::Run> writers{document_, report::run_json};
+    return monitor.save_report(
+        report::report_bytes(record, writers, options_.output, report::Stream::kStderr));
+  }
+  Result<int> end(const report::Run& record, observe::MonitorClient& monitor) const {
+    if (record.not_run.empty()) {
+      TRY(save(record, monitor));
+      write_stacks(record, options_, monitor);
+    } else {
+      spdlog::error("{}", report::printable(record.not_run));
+    }
+    return conclude_(record, options_);
+  }
+
+ private:
+  const RunOptions& options_;
+  RunDocument document_;
+  Conclude conclude_;
+};
 
 }  // namespace
 
@@ -36,7 +68,8 @@ Result<void> check_report_output(const RunOptions& options) {
   return {};
 }
 
-void write_stacks(const report::Run& record, const RunOptions& options) {
+void write_stacks(const report::Run& record, const RunOptions& options,
+                  observe::MonitorClient& monitor) {
   const report::Executed& executed = record.blas.evidence.executed;
   const report::FlameOptions drawing{.title = shell_command(record.command),
                                      .hz = executed.frequency_hz};
@@ -53,7 +86,7 @@ void write_stacks(const report::Run& record, const RunOptions& options) {
       spdlog::warn("{} is not written: no stack was sampled", report::printable(path));
       return;
     }
-    const auto written = report::write_file(path, writer(executed.stacks, drawing));
+    const auto written = monitor.save_file(path, writer(executed.stacks, drawing));
     if (!written) spdlog::warn("{}", report::printable(written.error().what));
   };
   write(options.flame, flame);
@@ -61,12 +94,34 @@ void write_stacks(const report::Run& record, const RunOptions& options) {
   write(options.speedscope, report::speedscope_json);
 }
 
-void write_run_report(const report::Run& record, const RunOptions& options) {
-  write(record, options, report::run_document);
-}
-
-void write_verdict(const report::Run& record, const RunOptions& options) {
-  write(record, options, report::verdict_document);
+Result<int> observe_apart(const RunOptions& options, RunDocument document, bool passes_exit_code,
+                          Conclude conclude) {
+  TRY(check_report_output(options));
+  const RunRequest& request = options.request;
+  const Conclusion conclusion(options, document, conclude);
+  const auto observe = [&](observe::MonitorClient& monitor) -> Result<int> {
+    // Where this one is not taken, the last one still may be.
+    const auto known = [&](const report::Run& record) {
+      static_cast<void>(conclusion.save(record, monitor));
+    };
+    TRY(const report::Run record, observe_program(request, monitor, known));
+    return conclusion.end(record, monitor);
+  };
+  const auto say = [&](observe::MonitorClient& monitor,
+                       const observe::WorkerDeath& death) -> Result<int> {
+    TRY(const report::Run record, program_without_worker(request, death));
+    return conclusion.end(record, monitor);
+  };
+  return observe::run_split(
+      {.command = request.command,
+       .attach = request.attach,
+       .pin = request.pin,
+       .user = request.user,
+       .files = files_of(options),
+       .passes_exit_code = passes_exit_code,
+       .exit_without_worker = passes_exit_code && !options.require_optimal_blas ? 0 : kNotTold,
+       .write_report = [&](const std::string& bytes) { write_run_bytes(bytes, options.output); }},
+      observe, say);
 }
 
 }  // namespace hwprof

@@ -5,21 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <string>
 
 #include "src/measure/peak.h"
 #include "src/measure/repeats.h"
-#include "src/observe/proc/child.h"
-#include "src/observe/proc/processes.h"
-#include "src/observe/proc/program_file.h"
 #include "src/observe/proc/tree_counting.h"
 
 namespace hwprof {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double kPeakBesideSeconds = 0.005;
 constexpr int kSignalExitBase = 128;     // exit code of what a signal ended
@@ -52,52 +46,39 @@ void count_migrations(const Result<TreeCounting>& counting, Ended& ended) {
   if (!ended.run.migrations) ended.migrations_reason = counts.front().reason;
 }
 
-Result<Ended> time_command(const RunRequest& request, const std::string& path,
-                           const Machine& machine, PassedSignals& signals) {
-  Orphans orphans;
-  auto child = Child::start(path, request.command,
-                            {.cpus = request.pin, .environment = {}, .user = request.user});
-  if (!child) return error_of(child);
+Result<Ended> time_command(const RunRequest& request, const Machine& machine,
+                           observe::MonitorClient& monitor) {
+  TRY(const pid_t pid, monitor.start({}, false));
   const std::string counted[] = {"migrations"};
-  const Result<TreeCounting> counting =
-      request.counters ? TreeCounting::open(machine, child->pid(), counted, true)
-                       : environment_error(0, "not counted (--no-counters)");
-
-  const auto begin = Clock::now();
-  if (auto released = child->release(); !released) return error_of(released);
-  Watch watch{
-      .exit_descriptor = child->exit_descriptor(),
-      .signals = signals.watch(),
-      .on_signal = [&](SignalWatch::Signal signal) { return signals.pass(signal, *child); }};
-  watch_until_end(watch);
-  const std::chrono::duration<double> wall = Clock::now() - begin;
-  const std::optional<double> waited_s = waited_for_cpu_s(child->pid());  // gone once waited for
-  const Result<ChildEnd> end = child->wait();
-  if (!end) return error_of(end);
-  orphans.reap(child->pid());
-
-  Ended ended{.run = {.wall_s = wall.count(),
-                      .user_s = end->user_s + orphans.user_s(),
-                      .system_s = end->system_s + orphans.system_s(),
-                      .page_faults = end->page_faults,
-                      .major_faults = end->major_faults,
-                      .voluntary_switches = end->voluntary_switches,
-                      .involuntary_switches = end->involuntary_switches,
-                      .waited_s = waited_s,
-                      .migrations = std::nullopt,
-                      .peak_gflops = std::nullopt},
-              .exit = end->exit,
-              .migrations_reason = {},
-              .goes_on = !orphans.running(child->pid()).empty()};
+  const Result<TreeCounting> counting = request.counters
+                                            ? TreeCounting::open(machine, pid, counted, true)
+                                            : environment_error(0, "not counted (--no-counters)");
+  TRY(monitor.release());
+  TRY(const observe::CommandEnd end, monitor.wait());
+  const observe::CommandEnded& facts = end.facts;
+  Ended ended{
+      .run = {.wall_s = facts.wall_s,
+              .user_s = facts.user_s,
+              .system_s = facts.system_s,
+              .page_faults = facts.page_faults,
+              .major_faults = facts.major_faults,
+              .voluntary_switches = facts.voluntary_switches,
+              .involuntary_switches = facts.involuntary_switches,
+              .waited_s = facts.waited_s >= 0 ? std::optional(facts.waited_s) : std::nullopt,
+              .migrations = std::nullopt,
+              .peak_gflops = std::nullopt},
+      .exit = facts.exit,
+      .migrations_reason = {},
+      .goes_on = !end.left.empty()};
   count_migrations(counting, ended);
   return ended;
 }
 
 // Why nothing more is run after `what`; empty: more is.
 std::string why_to_stop(const std::string& what, int exit, const RunRequest& request,
-                        const PassedSignals& signals) {
-  if (signals.end_wanted() != 0)
-    return fmt::format("{} was ended by SIG{}", what, ::sigabbrev_np(signals.end_wanted()));
+                        int end_wanted) {
+  if (end_wanted != 0)
+    return fmt::format("{} was ended by SIG{}", what, ::sigabbrev_np(end_wanted));
   if (exit == 0 || request.ignore_failure) return {};
   return fmt::format("{} failed with exit code {}; --ignore-failure goes on all the same", what,
                      exit);
@@ -126,7 +107,8 @@ Result<Repetition> Repetition::prepare() {
   return repetition;
 }
 
-void Repetition::run(const RunRequest& request, PassedSignals& signals, report::Run& record) const {
+void Repetition::run(const RunRequest& request, observe::MonitorClient& monitor,
+                     report::Run& record) const {
   report::Repeats& repeats = record.repeats.emplace();
   repeats.wanted = request.repeat;
   repeats.warmup = request.warmup;
@@ -134,9 +116,7 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
       "These runs were timed and not observed: no probe, no sample. All else in this report is of "
       "a run of its own before them, which observing may have slowed down.");
   if (request.pin.empty()) repeats.peak_reason = "the clock is watched where --pin is given";
-  signals.take_waiting();
-  repeats.stopped = why_to_stop("the observed run", record.exit, request, signals);
-  const Result<std::string> path = find_program(request.command.front());
+  repeats.stopped = why_to_stop("the observed run", record.exit, request, monitor.end_wanted());
   std::optional<double> peak = peak_where_pinned(request.pin);
   bool said_going_on = false;
   for (unsigned i = 0; i < request.warmup + request.repeat && repeats.stopped.empty(); ++i) {
@@ -145,7 +125,7 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
         measured ? fmt::format("run {} of {}", i - request.warmup + 1, request.repeat)
                  : fmt::format("warm-up run {} of {}", i + 1, request.warmup);
     if (input_begin_) ::lseek(STDIN_FILENO, *input_begin_, SEEK_SET);
-    auto ended = path ? time_command(request, *path, record.machine, signals) : error_of(path);
+    auto ended = time_command(request, record.machine, monitor);
     if (!ended) {
       record.exit = kRepeatNotRunnable;
       repeats.stopped = fmt::format("{} could not be started: {}", name, ended.error().what);
@@ -159,17 +139,16 @@ void Repetition::run(const RunRequest& request, PassedSignals& signals, report::
       warn_of_going_on(name, record);
       said_going_on = true;
     }
-    signals.take_waiting();
     record.exit = ended->exit;
-    repeats.stopped = why_to_stop(name, ended->exit, request, signals);
+    repeats.stopped = why_to_stop(name, ended->exit, request, monitor.end_wanted());
     if (!measured || !repeats.stopped.empty()) continue;
     if (!ended->run.waited_s)
       repeats.waited_reason = "the kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO)";
     if (!ended->migrations_reason.empty()) repeats.migrations_reason = ended->migrations_reason;
     repeats.runs.push_back(ended->run);
   }
-  if (signals.end_wanted() != 0 && record.exit == 0)
-    record.exit = kSignalExitBase + signals.end_wanted();
+  if (const int wanted = monitor.end_wanted(); wanted != 0 && record.exit == 0)
+    record.exit = kSignalExitBase + wanted;
   if (!repeats.stopped.empty()) record.warnings.push_back({"repeat", repeats.stopped});
   summarise(repeats);
 }

@@ -10,8 +10,8 @@
 
 #include "src/base/result.h"
 #include "src/commands/run/options.h"
-#include "src/commands/run/watch.h"
 #include "src/model/run_record.h"
+#include "src/observe/monitor/client.h"
 
 namespace hwprof {
 
@@ -21,7 +21,7 @@ class Repetition {
   // that cannot be: a pipe is empty after it.
   static Result<Repetition> prepare();
   // After the observed run, which is in `record`. Fills record.repeats, and record.exit anew.
-  void run(const RunRequest& request, PassedSignals& signals, report::Run& record) const;
+  void run(const RunRequest& request, observe::MonitorClient& monitor, report::Run& record) const;
 
  private:
   std::optional<off_t> input_begin_;  // of a file; absent: nothing that a run could use up

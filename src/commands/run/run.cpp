@@ -9,7 +9,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/run/observe.h"
 #include "src/commands/run/options.h"
-#include "src/report/printable.h"
+#include "src/report/documents/documents.h"
 
 namespace hwprof {
 namespace {
@@ -66,32 +66,19 @@ Result<pid_t> read_pid(const std::vector<std::string>& words) {
   return static_cast<pid_t>(pid);
 }
 
-Result<int> run_run(const RunOptions& options) {
-  if (auto done = check_report_output(options); !done) return error_of(done);
-  const Result<report::Run> record = observe_program(options.request);
-  if (!record) return error_of(record);
-  if (record->not_run.empty()) {
-    write_run_report(*record, options);
-    write_stacks(*record, options);
-    if (options.require_optimal_blas && record->exit == 0 &&
-        record->blas.verdict != report::VerdictKind::kOptimal) {
-      spdlog::error("--require optimal-blas: the verdict is {}", to_text(record->blas.verdict));
-      constexpr int kUnknown = 3;
-      return record->blas.verdict == report::VerdictKind::kInconclusive ? kUnknown : 1;
-    }
-  } else {
-    spdlog::error("{}", report::printable(record->not_run));
+Result<int> conclude_run(const report::Run& record, const RunOptions& options) {
+  constexpr int kUnknown = 3;
+  if (!record.not_run.empty() || record.exit != 0 || !options.require_optimal_blas ||
+      record.blas.verdict == report::VerdictKind::kOptimal) {
+    return record.exit;
   }
-  return record->exit;
+  spdlog::error("--require optimal-blas: the verdict is {}", to_text(record.blas.verdict));
+  return record.blas.verdict == report::VerdictKind::kInconclusive ? kUnknown : 1;
 }
 
-Result<int> run_attach(const RunOptions& options) {
-  if (auto done = check_report_output(options); !done) return error_of(done);
-  const Result<report::Run> record = observe_program(options.request);
-  if (!record) return error_of(record);
-  write_run_report(*record, options);
-  write_stacks(*record, options);
-  return 0;  // of a process that is not our child the kernel tells no exit code
+// Of a process that is not our child the kernel tells no exit code.
+Result<int> conclude_attach(const report::Run& /*record*/, const RunOptions& /*options*/) {
+  return 0;
 }
 
 }  // namespace
@@ -141,7 +128,7 @@ cli::Action run_command(cli::Options& options) {
     if (line.command.empty()) {
       return usage_error("the command to run is missing", "hwprof run [OPTIONS] -- COMMAND ARGS");
     }
-    return run_run(*to);
+    return observe_apart(*to, report::run_document, true, conclude_run);
   };
 }
 
@@ -159,7 +146,7 @@ cli::Action attach_command(cli::Options& options) {
   options.footer("The process is never stopped, and goes on when hwprof detaches or is killed.");
   return [to, words](const cli::CommandLine&) -> Result<int> {
     TRY(to->request.attach, read_pid(*words));
-    return run_attach(*to);
+    return observe_apart(*to, report::run_document, true, conclude_attach);
   };
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -17,20 +16,6 @@ namespace {
 constexpr std::chrono::milliseconds kTick{20};
 
 }  // namespace
-
-void PassedSignals::note(int number) {
-  if (number != SIGUSR1 && number != SIGUSR2) end_wanted_ = number;
-}
-
-bool PassedSignals::pass(SignalWatch::Signal signal, const Child& child) {
-  note(signal.number);
-  if (!signal.from_kernel) ::kill(child.pid(), signal.number);
-  return true;
-}
-
-void PassedSignals::take_waiting() {
-  while (const auto signal = watch_.take()) note(signal->number);
-}
 
 bool watch_until_end(Watch& watch) {
   using Clock = std::chrono::steady_clock;

@@ -2,35 +2,12 @@
 // handled, until it ends.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
-#include <utility>
 
 #include "src/commands/run/evidence.h"
-#include "src/observe/proc/child.h"
 #include "src/observe/proc/signals.h"
 
 namespace hwprof {
-
-// Signals as if hwprof were not there: what the terminal sent has reached the command by itself.
-class PassedSignals {
- public:
-  explicit PassedSignals(SignalWatch watch) : watch_(std::move(watch)) {}
-  [[nodiscard]] SignalWatch& watch() { return watch_; }
-  // True: watch on.
-  bool pass(SignalWatch::Signal signal, const Child& child);
-  // Those that came while no command ran.
-  void take_waiting();
-  // The signal that asks for the end of it all, and not only of one command; 0: none came.
-  [[nodiscard]] int end_wanted() const { return end_wanted_; }
-
- private:
-  void note(int number);
-
-  SignalWatch watch_;
-  int end_wanted_ = 0;
-};
 
 struct Watch {
   int exit_descriptor = -1;  // readable once the program has ended

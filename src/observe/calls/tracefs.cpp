@@ -19,6 +19,8 @@
 namespace hwprof::observe {
 namespace {
 
+ProbeBeginner other_beginner = nullptr;
+
 // Process numbers mean something only within one.
 std::uint64_t pid_namespace() {
   struct stat status {};
@@ -110,41 +112,44 @@ void remove_leftover_probes() {
   }
 }
 
-Result<ProbeGroup> ProbeGroup::make() {
+Result<std::unique_ptr<ProbeSet>> begin_probes() {
+  if (other_beginner != nullptr) return other_beginner();
+  TRY(auto probes, TracefsProbes::make());
+  return probes;
+}
+
+void begin_probes_with(ProbeBeginner beginner) { other_beginner = beginner; }
+
+Result<std::unique_ptr<TracefsProbes>> TracefsProbes::make() {
   TRY(Tracefs tracefs, Tracefs::open());
   std::string name = new_group_name();
   if (name.empty()) return environment_error(0, "this process cannot be identified in /proc");
-  return ProbeGroup(std::move(tracefs), std::move(name));
+  return std::unique_ptr<TracefsProbes>(new TracefsProbes(std::move(tracefs), std::move(name)));
 }
 
-Result<void> ProbeGroup::define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
-                                std::uint32_t id) {
+Result<EventFormat> TracefsProbes::define(const Request& request) {
   const std::string event =
-      fmt::format("{}{}", kEventNames[static_cast<std::size_t>(kind)], generation_);
-  auto defined =
-      tracefs_.write_line(probe_definition(name_, event, kind, file.file.get(), entry, id));
-  if (!defined) {
-    defined.error().what += fmt::format(" ({} of {})", entry.symbol, file.path);
-    return defined;
+      fmt::format("{}{}", kEventNames[static_cast<std::size_t>(request.kind)], request.generation);
+  EntryPoint entry{.symbol = request.symbol, .offset = request.offset, .size = 0, .routine = {}};
+  if (!find_routine(entry.symbol.c_str(), entry.routine)) {
+    return environment_error(EINVAL, entry.symbol + " is no BLAS routine");
   }
-  if (std::any_of(events_.begin(), events_.end(),
-                  [&](const Event& known) { return known.name == event; })) {
-    return {};
-  }
-  events_.push_back({event, kind});
+  TRY(tracefs_.write_line(
+      probe_definition(name_, event, request.kind, request.file, entry, request.id)));
+  const auto [known, is_new] = events_.try_emplace(event);
+  if (!is_new) return known->second;
   const auto text = tracefs_.read(fmt::format("events/{}/{}/format", name_, event));
   const auto format = parse_event_format(text.value_or(""));
-  formats_.push_back(format.value_or(EventFormat{}));
   if (!format) return environment_error(0, "the kernel does not describe its uprobe event");
-  return {};
+  return known->second = *format;
 }
 
-std::vector<std::string> ProbeGroup::remove() {
+std::vector<std::string> TracefsProbes::remove() {
   std::vector<std::string> left;
-  for (const Event& event : std::exchange(events_, {})) {
-    const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", name_, event.name));
+  for (const auto& [event, format] : std::exchange(events_, {})) {
+    const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", name_, event));
     if (removed) continue;
-    left.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", name_, event.name,
+    left.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", name_, event,
                                removed.error().what));
   }
   return left;

@@ -4,15 +4,17 @@
 // table of the audit library has no name, and goes with its last user).
 #pragma once
 
-#include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
-#include "src/observe/calls/probes.h"
+#include "src/observe/calls/probe_set.h"
 
 namespace hwprof::observe {
 
@@ -38,35 +40,22 @@ class Tracefs {
   UniqueFd root_;
 };
 
-// The probes of this session.
-class ProbeGroup {
+// Probes of a process that may set them, all in one group.
+class TracefsProbes : public ProbeSet {
  public:
-  struct Event {
-    std::string name;
-    EventKind kind;
-  };
-  static Result<ProbeGroup> make();
-
+  static Result<std::unique_ptr<TracefsProbes>> make();
+  ~TracefsProbes() override { TracefsProbes::remove(); }
   // Adds a probe to the event of its kind, which it makes where there is none of this generation.
-  Result<void> define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
-                      std::uint32_t id);
-  // Probes from here on are of new events: those that are open take no more.
-  void begin_generation() { ++generation_; }
-  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
-  [[nodiscard]] const std::vector<EventFormat>& formats() const { return formats_; }  // as events()
-  // Takes all out of the system, once nobody has their events open. Gives what stays, a sentence
-  // each.
-  std::vector<std::string> remove();
+  Result<EventFormat> define(const Request& request) override;
+  std::vector<std::string> remove() override;
 
  private:
-  ProbeGroup(Tracefs tracefs, std::string name)
+  TracefsProbes(Tracefs tracefs, std::string name)
       : tracefs_(std::move(tracefs)), name_(std::move(name)) {}
 
   Tracefs tracefs_;
   std::string name_;
-  int generation_ = 0;
-  std::vector<Event> events_;
-  std::vector<EventFormat> formats_;
+  std::map<std::string, EventFormat> events_;
 };
 
 }  // namespace hwprof::observe

@@ -104,7 +104,7 @@ Result<void> Uprobes::add(const RoutineFile& file) {
     }
     if (!defined) break;
   }
-  opened_.resize(probes_.events().size());
+  opened_.resize(probes_.events());
   return defined;
 }
 

@@ -23,8 +23,8 @@
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
 #include "src/observe/calls/call_tally.h"
+#include "src/observe/calls/probe_group.h"
 #include "src/observe/calls/routine_file.h"
-#include "src/observe/calls/tracefs.h"
 #include "src/observe/perf/rings.h"
 
 namespace hwprof::observe {
@@ -60,9 +60,7 @@ class Uprobes {
   };
 
   explicit Uprobes(ProbeGroup probes);
-  [[nodiscard]] bool is_return(std::size_t event) const {
-    return probes_.events()[event].kind == EventKind::kReturn;
-  }
+  [[nodiscard]] bool is_return(std::size_t event) const { return probes_.formats()[event].leaves; }
   Result<void> add_running(pid_t pid);
   Result<void> open_thread(pid_t tid, bool before_exec);
   Result<void> open_event(std::size_t event, pid_t tid, bool before_exec);

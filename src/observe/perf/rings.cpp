@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "counters/machine/affinity.h"
+#include "counters/perf/open_event.h"
 #include "src/base/text.h"
 
 namespace hwprof::observe {
@@ -30,9 +30,9 @@ CpuList online_cpus() {
   return list ? *list : allowed_cpus();
 }
 
-UniqueFd perf_open(perf_event_attr attr, pid_t tid, unsigned cpu) {
-  return UniqueFd(static_cast<int>(
-      ::syscall(SYS_perf_event_open, &attr, tid, static_cast<int>(cpu), -1, PERF_FLAG_FD_CLOEXEC)));
+UniqueFd perf_open(const perf_event_attr& attr, pid_t tid, unsigned cpu,
+                   std::size_t ring_bytes = 0) {
+  return open_event(attr, tid, static_cast<int>(cpu), -1, ring_bytes);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Result<void> Rings::open(perf_event_attr attr, pid_t tid, const Refused& refused
   attr.watermark = 1;
   attr.wakeup_watermark = static_cast<std::uint32_t>(bytes_ / 2);
   for (const unsigned cpu : online_cpus()) {
-    UniqueFd event = perf_open(attr, tid, cpu);
+    UniqueFd event = perf_open(attr, tid, cpu, bytes_);
     if (!event.valid() && errno == ENODEV) continue;  // went offline
     if (!event.valid()) return refused(errno);
     TRY(map(std::move(event), cpu));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/base/text.h"
+#include "src/observe/proc/foreign_file.h"
 #include "src/observe/proc/maps.h"
 #include "src/observe/proc/processes.h"
 
@@ -93,7 +94,7 @@ std::vector<Record> records_of_running(int pid) {
   for (const int tid : threads_of(pid)) {
     if (tid != pid) records.push_back({0, Forked{pid, pid, tid}});
   }
-  for (Mapped& mapped : mapped_code(pid, read_text_file(folder + "maps").value_or(""))) {
+  for (Mapped& mapped : mapped_code(pid, read_maps(pid).value_or(""))) {
     records.push_back({0, std::move(mapped)});
   }
   return records;

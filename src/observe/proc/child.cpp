@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,42 +14,12 @@
 #include <cstring>
 
 #include "src/base/spawn.h"
+#include "src/observe/proc/account.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/signals.h"
 
 namespace hwprof {
 namespace {
-
-constexpr int kMostGroups = 65536;  // NGROUPS_MAX of Linux
-
-struct Account {
-  uid_t uid = 0;
-  gid_t gid = 0;
-  std::vector<gid_t> groups;
-  std::string name, home;
-};
-
-Result<Account> find_account(const std::string& name) {
-  errno = 0;
-  const passwd* entry = ::getpwnam(name.c_str());
-  if (entry == nullptr) {
-    return usage_error(fmt::format("--user {}: there is no such user", name),
-                       "give a name that getent passwd knows");
-  }
-  if (::geteuid() != 0 && entry->pw_uid != ::geteuid()) {
-    return usage_error(fmt::format("--user {}: only root can become another user", name),
-                       "run hwprof as root, or leave --user out");
-  }
-  Account account{entry->pw_uid, entry->pw_gid, {}, entry->pw_name, entry->pw_dir};
-  int count = 64;
-  account.groups.resize(static_cast<std::size_t>(count));
-  while (::getgrouplist(name.c_str(), account.gid, account.groups.data(), &count) < 0 &&
-         count <= kMostGroups) {
-    account.groups.resize(static_cast<std::size_t>(count));
-  }
-  account.groups.resize(static_cast<std::size_t>(count));
-  return account;
-}
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
@@ -92,17 +60,17 @@ struct Failure {
 }
 
 [[noreturn]] void run_child(const Orders& orders) {
+  // Before its observers come: they may watch what is the user's.
+  const bool refused = orders.account && !become(*orders.account);
+  const int why = errno;
   char go = 0;
   const ssize_t got = retry_interrupted([&] { return ::read(orders.go, &go, 1); });
   if (got != 1) ::_exit(127);  // hwprof is gone or gave up: nothing has begun
   if (orders.cpus && ::sched_setaffinity(0, sizeof *orders.cpus, &*orders.cpus) != 0)
     give_up(orders.failure, Step::kPin);
-  if (orders.account) {
-    const Account& account = *orders.account;
-    // The groups first: without root's rights they can no longer be set.
-    if ((::geteuid() == 0 && ::setgroups(account.groups.size(), account.groups.data()) != 0) ||
-        ::setgid(account.gid) != 0 || ::setuid(account.uid) != 0)
-      give_up(orders.failure, Step::kUser);
+  if (refused) {
+    errno = why;
+    give_up(orders.failure, Step::kUser);
   }
   ::execve(orders.path, orders.arguments.data(), orders.environment.data());
   give_up(orders.failure, Step::kExec);
@@ -121,11 +89,6 @@ double rusage_seconds(const timeval& time) {
 }
 
 }  // namespace
-
-Result<void> check_user(const std::string& name) {
-  TRY(find_account(name));
-  return {};
-}
 
 Result<Child> Child::start(const std::string& path, const std::vector<std::string>& command,
                            const ChildSetup& setup) {

@@ -43,9 +43,6 @@ struct ChildEnd {
   std::uint64_t start_rss_bytes = 0;  // that copy
 };
 
-// Fault::kUsage where no such user exists, or this user may not become another.
-Result<void> check_user(const std::string& name);
-
 class Child {
  public:
   // `path` is the file to run, as find_program() found it; `command` its arguments, argv[0] first.

@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "src/observe/proc/processes.h"
+
 namespace hwprof {
 namespace {
 
@@ -33,7 +35,10 @@ bool is_left_over(const fs::path& path, pid_t owner) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
   if (status.st_uid != ::geteuid() && ::geteuid() != 0) return false;
-  if (::kill(owner, 0) == 0 || errno != ESRCH) return false;
+  // One that was killed may wait long for whoever inherited it to take its exit code.
+  const auto process = process_info(owner);
+  const bool zombie = process && (process->state == 'Z' || process->state == 'X');
+  if (!zombie && (::kill(owner, 0) == 0 || errno != ESRCH)) return false;
   const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   return folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/observe/elf/elf_file.h"
+#include "src/observe/proc/foreign_file.h"
 #include "src/observe/samples/sampling.h"
 
 namespace hwprof::observe {
@@ -62,14 +63,18 @@ std::optional<ElfCode> Images::open_file(int pid, const Mapping& mapping) {
                               kMaximumOpenFiles));
     return std::nullopt;
   }
-  const std::string names[] = {
-      fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
-      fmt::format("/proc/{}/root{}", pid, mapping.path), mapping.path};
+  using Kind = ForeignFile::Kind;
   std::string reason = "it is gone";
-  for (const std::string& name : names) {
-    UniqueFd file = open_regular_file(name);
+  for (const auto kind :
+       {std::optional(Kind::kMapped), std::optional(Kind::kInRoot), std::optional<Kind>()}) {
+    UniqueFd file = kind ? open_foreign({.kind = *kind,
+                                         .pid = pid,
+                                         .start = mapping.start,
+                                         .end = mapping.end,
+                                         .path = mapping.path})
+                         : open_regular_file(mapping.path);
     if (!file.valid()) {
-      if (&name == &names[2] && errno != ENOENT) reason = std::strerror(errno);
+      if (!kind && errno != ENOENT) reason = std::strerror(errno);
       continue;
     }
     if (compare(file.get(), mapping.file) != Match::kSame) {

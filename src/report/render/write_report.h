@@ -49,15 +49,18 @@ Result<void> write_bytes(const std::string& bytes, const Output& output,
                          Stream stream = Stream::kStdout);
 
 template <class Record>
+std::string report_bytes(const Record& record, const Writers<std::type_identity_t<Record>>& writers,
+                         const Output& output, Stream stream = Stream::kStdout) {
+  if (output.format == Format::kCsv && writers.csv != nullptr) return writers.csv(record);
+  if (output.format == Format::kJson) return writers.json(record);
+  return rendered(writers.document(record), output, stream);
+}
+
+template <class Record>
 Result<void> write_report(const Record& record,
                           const Writers<std::type_identity_t<Record>>& writers,
                           const Output& output, Stream stream = Stream::kStdout) {
-  const bool csv = output.format == Format::kCsv && writers.csv != nullptr;
-  return write_bytes(csv ? writers.csv(record)
-                     : output.format == Format::kJson
-                         ? writers.json(record)
-                         : rendered(writers.document(record), output, stream),
-                     output, stream);
+  return write_bytes(report_bytes(record, writers, output, stream), output, stream);
 }
 
 // Writes `bytes` to standard output; Fault::kEnvironment when they did not all arrive (full disk,

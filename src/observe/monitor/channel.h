@@ -1,0 +1,46 @@
+// One end of a SOCK_SEQPACKET pair between hwprof's two halves: a fixed head, a bounded text and at
+// most one descriptor make a message, and one that is not so is refused. Whatever runs at the other
+// end may have been taken over by the bytes that it read.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
+
+namespace hwprof::observe {
+
+class Channel {
+ public:
+  static constexpr std::size_t kMostText = 32U << 10U;
+
+  static Result<std::pair<Channel, Channel>> make_pair();
+
+  [[nodiscard]] int descriptor() const { return fd_.get(); }
+  // False where the other end is gone, or the text is too long.
+  template <class Head>
+  [[nodiscard]] bool send(const Head& head, std::string_view text = {}, int fd = -1) const {
+    static_assert(std::is_trivially_copyable_v<Head>);
+    return send_bytes(&head, sizeof head, text, fd);
+  }
+  // Waits. False where the other end is gone, or has sent no such message.
+  template <class Head>
+  [[nodiscard]] bool receive(Head& head, std::string& text, UniqueFd& fd) const {
+    static_assert(std::is_trivially_copyable_v<Head>);
+    return receive_bytes(&head, sizeof head, text, fd);
+  }
+  void close() { fd_.reset(); }
+
+ private:
+  explicit Channel(int fd) : fd_(fd) {}
+  bool send_bytes(const void* head, std::size_t size, std::string_view text, int fd) const;
+  bool receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd) const;
+
+  UniqueFd fd_;
+};
+
+}  // namespace hwprof::observe

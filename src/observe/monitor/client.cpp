@@ -1,0 +1,166 @@
+#include "src/observe/monitor/client.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "counters/perf/open_event.h"
+#include "src/base/files.h"
+#include "src/base/text.h"
+#include "src/observe/calls/probe_set.h"
+#include "src/observe/proc/foreign_file.h"
+
+namespace hwprof::observe {
+namespace {
+
+MonitorClient* the_client = nullptr;
+
+UniqueFd descriptor_of(Result<MonitorClient::Reply> reply) {
+  if (reply) return std::move(reply->fd);
+  errno = reply.error().code != 0 ? reply.error().code : EPIPE;
+  return {};
+}
+
+UniqueFd ask_for_event(const perf_event_attr& attr, pid_t tid, int cpu, int group_fd,
+                       std::size_t ring_bytes) {
+  // Of the caller: that is not the process which opens it.
+  const pid_t task = tid == 0 ? ::gettid() : tid;
+  return descriptor_of(the_client->ask(
+      {.ask = Ask::kOpenEvent, .pid = task, .cpu = cpu, .end = ring_bytes, .attr = attr}, {},
+      group_fd));
+}
+
+// What this process may do itself it does: the monitor only does what is refused.
+UniqueFd ask_for_file(const ForeignFile& file) {
+  if (UniqueFd own = open_foreign_here(file); own.valid() || (errno != EACCES && errno != EPERM)) {
+    return own;
+  }
+  return descriptor_of(the_client->ask({.ask = Ask::kOpenFile,
+                                        .pid = file.pid,
+                                        .file = file.kind,
+                                        .start = file.start,
+                                        .end = file.end},
+                                       file.path));
+}
+
+class AskedProbes : public ProbeSet {
+ public:
+  Result<EventFormat> define(const Request& request) override {
+    TRY(const auto reply, the_client->ask({.ask = Ask::kDefineProbe,
+                                           .generation = request.generation,
+                                           .id = request.id,
+                                           .probe = request.kind,
+                                           .start = request.offset},
+                                          request.symbol, request.file));
+    return reply.head.format;
+  }
+  std::vector<std::string> remove() override {
+    const auto reply = the_client->ask({.ask = Ask::kRemoveProbes});
+    std::vector<std::string> left;
+    if (!reply || reply->text.empty()) return left;
+    for (const std::string_view line : split(reply->text, '\n')) left.emplace_back(line);
+    return left;
+  }
+};
+
+Result<std::unique_ptr<ProbeSet>> ask_for_probes() {
+  TRY(the_client->ask({.ask = Ask::kBeginProbes}));
+  return std::make_unique<AskedProbes>();
+}
+
+Result<UniqueFd> in_memory(const std::string& bytes) {
+  UniqueFd file(::memfd_create("hwprof-report", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const int code = file.valid() ? write_all(file.get(), bytes) : errno;
+  if (code != 0)
+    return environment_error(code, fmt::format("no memory for a report: {}", std::strerror(code)));
+  return file;
+}
+
+}  // namespace
+
+MonitorClient::MonitorClient(Channel questions, Channel events)
+    : questions_(std::move(questions)), events_(std::move(events)) {
+  the_client = this;
+  open_events_with(ask_for_event);
+  open_foreign_with(ask_for_file);
+  begin_probes_with(ask_for_probes);
+}
+
+MonitorClient::~MonitorClient() { the_client = nullptr; }
+
+Result<MonitorClient::Reply> MonitorClient::ask(const Question& question, std::string_view text,
+                                                int fd) {
+  Reply reply;
+  if (!questions_.send(question, text, fd) ||
+      !questions_.receive(reply.head, reply.text, reply.fd)) {
+    return environment_error(EPIPE, "the other half of hwprof has ended");
+  }
+  if (!reply.head.failed) return reply;
+  const auto parts = split(reply.text, '\0');
+  Error error{reply.head.usage ? Fault::kUsage : Fault::kEnvironment, reply.head.code,
+              std::string(parts[0]), parts.size() > 1 ? std::string(parts[1]) : ""};
+  return tl::make_unexpected(std::move(error));
+}
+
+Result<pid_t> MonitorClient::start(const std::vector<std::string>& environment, bool watched) {
+  std::string text;
+  for (const std::string& variable : environment) text += variable + '\0';
+  TRY(const auto reply, ask({.ask = Ask::kStart, .number = watched ? 1 : 0}, text));
+  return static_cast<pid_t>(reply.head.number);
+}
+
+Result<void> MonitorClient::release() {
+  TRY(ask({.ask = Ask::kRelease}));
+  return {};
+}
+
+Result<CommandEnd> MonitorClient::wait() {
+  CommandEnd end;
+  std::string text;
+  UniqueFd none;
+  if (!events_.receive(end.facts, text, none))
+    return environment_error(EPIPE, "the other half of hwprof has ended");
+  if (end.facts.lost != 0)
+    return environment_error(end.facts.lost,
+                             fmt::format("wait4: {}", std::strerror(end.facts.lost)));
+  for (const std::string_view one : split(text, '\0')) {
+    const auto blank = std::min(one.find(' '), one.size());
+    if (const auto pid = parse_int(one.substr(0, blank)))
+      end.left.push_back({*pid, std::string(one.substr(std::min(blank + 1, one.size())))});
+  }
+  return end;
+}
+
+int MonitorClient::end_wanted() {
+  const auto reply = ask({.ask = Ask::kEndWanted});
+  return reply ? reply->head.number : 0;
+}
+
+Result<void> MonitorClient::save_report(const std::string& bytes) {
+  TRY(const UniqueFd file, in_memory(bytes));
+  TRY(ask({.ask = Ask::kSaveReport}, {}, file.get()));
+  return {};
+}
+
+Result<void> MonitorClient::save_file(const std::string& path, const std::string& bytes) {
+  TRY(const UniqueFd file, in_memory(bytes));
+  TRY(ask({.ask = Ask::kSaveFile}, path, file.get()));
+  return {};
+}
+
+void MonitorClient::finish(const Result<int>& exit_code) {
+  if (exit_code) {
+    static_cast<void>(ask({.ask = Ask::kFinish, .number = *exit_code}));
+    return;
+  }
+  const Error& error = exit_code.error();
+  static_cast<void>(
+      ask({.ask = Ask::kFail, .pid = error.fault == Fault::kUsage ? 1 : 0, .number = error.code},
+          error.what + '\0' + error.hint));
+}
+
+}  // namespace hwprof::observe

@@ -1,0 +1,60 @@
+// The worker's end: asks the monitor for what it may not do itself.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/observe/monitor/channel.h"
+#include "src/observe/monitor/protocol.h"
+
+namespace hwprof::observe {
+
+struct LeftProcess {
+  pid_t pid = 0;
+  std::string name;
+};
+struct CommandEnd {
+  CommandEnded facts;
+  std::vector<LeftProcess> left;  // processes that it started and that go on
+};
+
+class MonitorClient {
+ public:
+  // From now on this process opens events, files of others and probes through the monitor. There is
+  // one in a process.
+  MonitorClient(Channel questions, Channel events);
+  MonitorClient(const MonitorClient&) = delete;
+  MonitorClient& operator=(const MonitorClient&) = delete;
+  ~MonitorClient();
+
+  // The command, held before its execve, with these variables (NAME=value) added; `watched`: what
+  // it leaves behind is waited for while it runs.
+  Result<pid_t> start(const std::vector<std::string>& environment, bool watched);
+  Result<void> release();
+  [[nodiscard]] int end_descriptor() const { return events_.descriptor(); }  // readable at its end
+  Result<CommandEnd> wait();
+  // The signal that asked for the end of hwprof, and not only of one command; 0: none came.
+  int end_wanted();
+
+  // What is written at the end, whatever becomes of this process; each call replaces the last.
+  Result<void> save_report(const std::string& bytes);
+  // One of the files that the command line names.
+  Result<void> save_file(const std::string& path, const std::string& bytes);
+  void finish(const Result<int>& exit_code);
+
+  struct Reply {
+    Answer head;
+    std::string text;
+    UniqueFd fd;
+  };
+  Result<Reply> ask(const Question& question, std::string_view text = {}, int fd = -1);
+
+ private:
+  Channel questions_, events_;
+};
+
+}  // namespace hwprof::observe

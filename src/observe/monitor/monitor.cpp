@@ -1,0 +1,380 @@
+#include "src/observe/monitor/monitor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "src/base/files.h"
+#include "src/base/spawn.h"
+#include "src/base/text.h"
+#include "src/observe/monitor/requests.h"
+#include "src/observe/monitor/sandbox.h"
+#include "src/observe/proc/child.h"
+#include "src/observe/proc/processes.h"
+#include "src/observe/proc/program_file.h"
+#include "src/observe/proc/signals.h"
+
+namespace hwprof::observe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kReapTick{100};  // orphans that have ended wait so long
+// Of a worker that has the command's end and says nothing: rungs of a ladder take seconds.
+constexpr std::chrono::seconds kLongestSilence{180};
+constexpr off_t kMostReportBytes = off_t{512} << 20;
+// What hwprof puts into the environment of the command.
+constexpr std::string_view kVariables[] = {"LD_AUDIT=", "HWPROF_"};
+
+bool may_set(std::string_view variable) {
+  return std::any_of(std::begin(kVariables), std::end(kVariables),
+                     [&](std::string_view known) { return variable.starts_with(known); });
+}
+
+bool asks_for_end(int signal) { return signal != SIGUSR1 && signal != SIGUSR2; }
+
+Result<std::string> bytes_of(const UniqueFd& file) {
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size > kMostReportBytes) {
+    return environment_error(EFBIG, "the worker sent no report that can be written");
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const ssize_t n = retry_interrupted([&] {
+      return ::pread(file.get(), &bytes[got], bytes.size() - got, static_cast<off_t>(got));
+    });
+    if (n <= 0) return environment_error(EIO, "the worker's report cannot be read");
+    got += static_cast<std::size_t>(n);
+  }
+  return bytes;
+}
+
+std::string how_it_ended(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  const char* name = ::sigabbrev_np(WTERMSIG(status));
+  return fmt::format("was killed by SIG{}", name == nullptr ? "?" : name);
+}
+
+struct Worker {
+  pid_t pid = 0;
+  UniqueFd ended;  // readable then
+  Channel questions, events;
+};
+
+class Monitor {
+ public:
+  Monitor(const MonitorOptions& options, Account user, SignalWatch signals)
+      : options_(options),
+        requests_({.roots = options.attach ? std::vector{*options.attach} : std::vector<pid_t>{},
+                   .user = std::move(user)}),
+        signals_(std::move(signals)) {}
+
+  // Until the worker, and the command, have ended.
+  void serve(Worker worker);
+  [[nodiscard]] const std::optional<Result<int>>& outcome() const { return outcome_; }
+  [[nodiscard]] const std::optional<std::string>& report() const { return report_; }
+  [[nodiscard]] WorkerDeath death() const { return {how_it_ended(worker_status_), last_end_}; }
+  [[nodiscard]] int command_exit() const { return last_end_ ? last_end_->facts.exit : 0; }
+
+ private:
+  void take_signals();
+  void take_question();
+  void end_command();
+  Result<Answer> answer(const Question& question, const std::string& text, const UniqueFd& fd,
+                        UniqueFd& given, std::string& said);
+  Result<pid_t> start(const std::string& variables, bool watched);
+  Result<void> release();
+
+  const MonitorOptions& options_;
+  Requests requests_;
+  SignalWatch signals_;
+  std::optional<Worker> worker_;
+  int worker_status_ = 0;
+  std::optional<Child> command_;
+  std::optional<Orphans> orphans_;
+  bool running_ = false, watched_ = false;
+  Clock::time_point began_, heard_;
+  std::vector<int> waiting_signals_;  // came before the command could take them
+  int end_wanted_ = 0;
+  std::optional<CommandEnd> last_end_;
+  std::optional<std::string> report_;
+  std::optional<Result<int>> outcome_;
+};
+
+void Monitor::take_signals() {
+  while (const auto signal = signals_.take()) {
+    if (asks_for_end(signal->number)) end_wanted_ = signal->number;
+    if (signal->from_kernel) continue;  // the whole foreground group has it
+    if (running_) {
+      ::kill(command_->pid(), signal->number);
+    } else if (!options_.attach && !last_end_) {
+      waiting_signals_.push_back(signal->number);
+    } else if (worker_ && asks_for_end(signal->number)) {
+      ::kill(worker_->pid, signal->number);
+    }
+  }
+}
+
+Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
+  if (options_.command.empty() || running_)
+    return environment_error(EINVAL, "there is no command to start");
+  TRY(const std::string path, find_program(options_.command.front()));
+  std::vector<std::string> environment;
+  for (const std::string_view variable : split(variables, '\0')) {
+    if (variable.empty()) continue;
+    if (!may_set(variable)) return environment_error(EPERM, "the worker may not set this variable");
+    environment.emplace_back(variable);
+  }
+  command_.reset();
+  orphans_.emplace();
+  watched_ = watched;
+  TRY(command_,
+      Child::start(path, options_.command,
+                   {.cpus = options_.pin, .environment = environment, .user = options_.user}));
+  requests_.observe(command_->pid());
+  return command_->pid();
+}
+
+Result<void> Monitor::release() {
+  if (!command_ || running_) return environment_error(EINVAL, "there is no command to release");
+  began_ = Clock::now();
+  TRY(command_->release());
+  running_ = true;
+  for (const int number : std::exchange(waiting_signals_, {})) ::kill(command_->pid(), number);
+  return {};
+}
+
+void Monitor::end_command() {
+  CommandEnd end;
+  CommandEnded& facts = end.facts;
+  facts.wall_s = std::chrono::duration<double>(Clock::now() - began_).count();
+  facts.waited_s = waited_for_cpu_s(command_->pid()).value_or(-1);  // gone once it is waited for
+  const Result<ChildEnd> ended = command_->wait();
+  requests_.leave_rings();
+  running_ = false;
+  orphans_->reap(command_->pid());
+  if (ended) {
+    facts.exit = ended->exit;
+    facts.user_s = ended->user_s + orphans_->user_s();
+    facts.system_s = ended->system_s + orphans_->system_s();
+    facts.page_faults = ended->page_faults;
+    facts.major_faults = ended->major_faults;
+    facts.voluntary_switches = ended->voluntary_switches;
+    facts.involuntary_switches = ended->involuntary_switches;
+    facts.peak_rss_bytes = ended->peak_rss_bytes.value_or(0);
+    facts.start_rss_bytes = ended->start_rss_bytes;
+  } else {
+    facts.lost = ended.error().code != 0 ? ended.error().code : EIO;
+  }
+  std::string left;
+  for (const Orphans::Left& one : orphans_->running(command_->pid())) {
+    end.left.push_back({one.pid, one.name});
+    const std::string entry = fmt::format("{} {}", one.pid, one.name) + '\0';
+    if (left.size() + entry.size() <= Channel::kMostText) left += entry;
+  }
+  if (worker_) static_cast<void>(worker_->events.send(facts, left));
+  last_end_ = std::move(end);
+}
+
+Result<Answer> Monitor::answer(const Question& question, const std::string& text,
+                               const UniqueFd& fd, UniqueFd& given, std::string& said) {
+  Answer answer;
+  switch (question.ask) {
+    case Ask::kOpenEvent: {
+      TRY(given, requests_.open_event(question, fd));
+      return answer;
+    }
+    case Ask::kOpenFile: {
+      TRY(given, requests_.open_file(question, text));
+      return answer;
+    }
+    case Ask::kBeginProbes: {
+      TRY(requests_.begin_probes());
+      return answer;
+    }
+    case Ask::kDefineProbe: {
+      TRY(answer.format, requests_.define_probe(question, text, fd));
+      return answer;
+    }
+    case Ask::kRemoveProbes: {
+      for (const std::string& line : requests_.remove_probes())
+        said += (said.empty() ? "" : "\n") + line;
+      return answer;
+    }
+    case Ask::kStart: {
+      TRY(answer.number, start(text, question.number != 0));
+      return answer;
+    }
+    case Ask::kRelease: {
+      TRY(release());
+      return answer;
+    }
+    case Ask::kEndWanted:
+      take_signals();
+      answer.number = end_wanted_;
+      return answer;
+    case Ask::kSaveReport: {
+      requests_.leave_rings();
+      TRY(report_, bytes_of(fd));
+      return answer;
+    }
+    case Ask::kSaveFile: {
+      const auto& files = options_.files;
+      if (std::find(files.begin(), files.end(), text) == files.end())
+        return environment_error(EPERM, "the command line names no such file");
+      TRY(const std::string bytes, bytes_of(fd));
+      TRY(write_file(text, bytes));
+      return answer;
+    }
+    case Ask::kFinish:
+      outcome_ = question.number;
+      return answer;
+    case Ask::kFail: {
+      const auto parts = split(text, '\0');
+      outcome_ = tl::make_unexpected(Error{question.pid != 0 ? Fault::kUsage : Fault::kEnvironment,
+                                           question.number, std::string(parts[0]),
+                                           parts.size() > 1 ? std::string(parts[1]) : ""});
+      return answer;
+    }
+  }
+  return environment_error(EINVAL, "the worker asked for what there is not");
+}
+
+void Monitor::take_question() {
+  Question question;
+  std::string text, said;
+  UniqueFd fd, given;
+  if (!worker_->questions.receive(question, text, fd)) {
+    worker_->questions.close();  // its end is seen at its descriptor
+    return;
+  }
+  heard_ = Clock::now();
+  auto answered = answer(question, text, fd, given, said);
+  if (!answered) {
+    const Error& error = answered.error();
+    said = error.what + '\0' + error.hint;
+    answered = Answer{
+        .code = error.code, .failed = true, .usage = error.fault == Fault::kUsage, .format = {}};
+  }
+  if (said.size() > Channel::kMostText) said.resize(Channel::kMostText);
+  static_cast<void>(worker_->questions.send(*answered, said, given.get()));
+}
+
+void Monitor::serve(Worker worker) {
+  requests_.observe(worker.pid);  // it measures itself, too
+  worker_ = std::move(worker);
+  heard_ = Clock::now();
+  while (worker_ || running_) {
+    const int questions = worker_ ? worker_->questions.descriptor() : -1;
+    pollfd waiting[] = {{signals_.descriptor(), POLLIN, 0},
+                        {questions, POLLIN, 0},
+                        {worker_ ? worker_->ended.get() : -1, POLLIN, 0},
+                        {running_ ? command_->exit_descriptor() : -1, POLLIN, 0}};
+    const bool reaps = running_ && watched_;
+    const bool may_hang = worker_ && !running_ && !options_.attach;
+    const auto timeout = reaps      ? kReapTick
+                         : may_hang ? std::chrono::ceil<milliseconds>(kLongestSilence)
+                                    : milliseconds(-1);
+    if (::poll(waiting, std::size(waiting), static_cast<int>(timeout.count())) < 0 &&
+        errno != EINTR) {
+      return;
+    }
+    take_signals();
+    if (reaps) orphans_->reap(command_->pid());
+    if (waiting[3].revents != 0) end_command();
+    if (waiting[1].revents != 0) take_question();
+    if (waiting[2].revents != 0 && (waiting[1].revents & POLLIN) == 0) {
+      retry_interrupted([&] { return ::waitpid(worker_->pid, &worker_status_, 0); });
+      worker_.reset();
+    } else if (may_hang && Clock::now() - heard_ > kLongestSilence) {
+      ::kill(worker_->pid, SIGKILL);
+    }
+  }
+}
+
+// The worker's process from its first moment to its last.
+[[noreturn]] void be_worker(const Account& user, Channel questions, Channel events,
+                            const WorkerTask& work) {
+  SignalWatch::restore_in_child();
+  auto given_up = enter_sandbox(user);
+  MonitorClient client(std::move(questions), std::move(events));
+  client.finish(given_up ? work(client) : error_of(given_up));
+  spdlog::shutdown();
+  std::fflush(nullptr);
+  ::_exit(0);
+}
+
+Result<Worker> start_worker(const Account& user, const WorkerTask& work) {
+  TRY(auto questions, Channel::make_pair());
+  TRY(auto events, Channel::make_pair());
+  std::fflush(nullptr);  // or the worker would write it, too
+  const pid_t pid = ::fork();
+  if (pid < 0)
+    return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (pid == 0) {
+    questions.first.close();
+    events.first.close();
+    be_worker(user, std::move(questions.second), std::move(events.second), work);
+  }
+  Worker worker{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+                std::move(questions.first), std::move(events.first)};
+  if (!worker.ended.valid()) {
+    const int code = errno;
+    ::kill(pid, SIGKILL);
+    retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
+    return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
+                             "hwprof run needs Linux 5.3");
+  }
+  return worker;
+}
+
+Result<Account> user_of(const MonitorOptions& options) {
+  if (::geteuid() != 0) return own_account();
+  // Where there is no such process, the worker says so.
+  if (options.attach) return account_of(*options.attach).value_or(own_account());
+  return options.user ? find_account(*options.user) : own_account();
+}
+
+}  // namespace
+
+Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
+                      const WorkerTaskAfterDeath& after_death) {
+  TRY(const Account user, user_of(options));
+  TRY(SignalWatch signals, SignalWatch::begin());
+  Monitor monitor(options, user, std::move(signals));
+  TRY(Worker worker, start_worker(user, work));
+  monitor.serve(std::move(worker));
+  if (!monitor.outcome()) {
+    const WorkerDeath death = monitor.death();
+    if (monitor.report()) {
+      spdlog::warn("hwprof's worker {}: the report is of what was known before", death.how);
+    } else {
+      const WorkerTask say = [&](MonitorClient& client) { return after_death(client, death); };
+      TRY(Worker second, start_worker(user, say));
+      monitor.serve(std::move(second));
+    }
+  }
+  if (monitor.report()) options.write_report(*monitor.report());
+  const auto& outcome = monitor.outcome();
+  if (outcome && !*outcome) return error_of(*outcome);
+  const int command = options.passes_exit_code ? monitor.command_exit() : 0;
+  if (command != 0) return command;
+  return outcome ? **outcome : options.exit_without_worker;
+}
+
+}  // namespace hwprof::observe

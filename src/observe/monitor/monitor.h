@@ -1,0 +1,50 @@
+// hwprof run and attach are two processes. The worker gives its rights away (sandbox.h) and does
+// the work: it reads the files, the memory and the records of the observed program, loads BLAS
+// libraries to measure them, judges and renders. The monitor keeps the rights of whoever started
+// hwprof, reads nothing that another user can have written, and does for the worker what takes
+// rights: opens events, files in /proc and uprobes of the observed processes, starts the command
+// and waits for it, and writes the report. Each question is checked (requests.h), since the worker
+// may have been taken over by what it read.
+//
+// Whatever becomes of the worker, the command goes on, its exit code is passed on, and the last
+// report that the worker has saved is written. docs/security.md has the whole.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/machine/affinity.h"
+#include "src/base/result.h"
+#include "src/observe/monitor/client.h"
+
+namespace hwprof::observe {
+
+struct MonitorOptions {
+  std::vector<std::string> command = {};  // or
+  std::optional<pid_t> attach = {};       // this process, which runs already
+  CpuList pin = {};
+  std::optional<std::string> user = {};  // whose rights command and worker get
+  std::vector<std::string> files = {};   // that the worker may have written
+  bool passes_exit_code = true;          // of a command that failed, whatever the worker says
+  int exit_without_worker = 0;           // where it has died, and the command did not fail
+  std::function<void(const std::string& bytes)> write_report = {};
+};
+
+// What is left to say where the worker has died before it saved a report.
+struct WorkerDeath {
+  std::string how;                // "was killed by SIGSEGV"
+  std::optional<CommandEnd> end;  // absent: the command was not started, or was attached to
+};
+
+// What a worker does: what it returns is hwprof's exit code or error.
+using WorkerTask = std::function<Result<int>(MonitorClient&)>;
+using WorkerTaskAfterDeath = std::function<Result<int>(MonitorClient&, const WorkerDeath&)>;
+
+Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
+                      const WorkerTaskAfterDeath& after_death);
+
+}  // namespace hwprof::observe

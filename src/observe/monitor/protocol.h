@@ -1,0 +1,62 @@
+// What the two halves of hwprof say to each other (monitor.h). A question is answered before the
+// next one is asked; the end of the command, and signals, come on a channel of their own.
+#pragma once
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "src/observe/calls/probes.h"
+#include "src/observe/proc/foreign_file.h"
+
+namespace hwprof::observe {
+
+enum class Ask : std::uint32_t {
+  kOpenEvent,    // attr, pid, cpu, end (bytes of its ring); the group's leader as descriptor -> the
+                 // event
+  kOpenFile,     // kind, pid, start, end; path as text -> the file
+  kBeginProbes,  // -> whether uprobes can be set
+  kDefineProbe,  // probe, generation, start (offset), id; symbol as text, the file -> its event
+  kRemoveProbes,  // -> what stays, as text
+  kStart,         // the command; variables as text, each ended by a zero -> pid
+  kRelease,       // the command runs
+  kEndWanted,     // -> number: the signal that asked for the end; 0: none
+  kSaveReport,    // a memfd: to be written at the end, instead of the one before
+  kSaveFile,      // a memfd, the path as text: written now
+  kFinish,        // number: exit code
+  kFail,          // an error, as text: what, a zero, hint
+};
+
+struct Question {
+  Ask ask = Ask::kFinish;
+  std::int32_t pid = 0, cpu = 0, number = 0, generation = 0;
+  std::uint32_t id = 0;
+  ForeignFile::Kind file = ForeignFile::Kind::kMaps;
+  EventKind probe = EventKind::kEntry;
+  std::uint64_t start = 0, end = 0;
+  perf_event_attr attr{};
+};
+
+// A text of an error is what failed, a zero, and the hint.
+struct Answer {
+  std::int32_t code = 0;  // errno of what failed
+  std::int32_t number = 0;
+  bool failed = false, usage = false;
+  EventFormat format;
+};
+
+// The command has ended. Names of processes that it left behind, as text: "PID NAME", each ended by
+// a zero.
+struct CommandEnded {
+  std::int32_t exit = 0;
+  std::int32_t lost = 0;                        // not 0: it could not be waited for, and why
+  double wall_s = 0, user_s = 0, system_s = 0;  // with what the processes that it left have taken
+  double waited_s = -1;                         // for a CPU; negative: not known
+  std::uint64_t page_faults = 0, major_faults = 0;
+  std::uint64_t voluntary_switches = 0, involuntary_switches = 0;
+  std::uint64_t peak_rss_bytes = 0;  // 0: not above what starting it took
+  std::uint64_t start_rss_bytes = 0;
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,56 @@
+// What the monitor does for a worker that it does not trust: a worker asks, it may only have what
+// concerns the observed processes, and no more rights than the observed user has.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/observe/calls/probe_set.h"
+#include "src/observe/monitor/protocol.h"
+#include "src/observe/proc/account.h"
+
+namespace hwprof::observe {
+
+// The observed processes: what descends from these, and is the user's.
+struct Observed {
+  std::vector<pid_t> roots;
+  Account user;
+};
+
+class Requests {
+ public:
+  explicit Requests(Observed observed) : observed_(std::move(observed)) {}
+  void observe(pid_t root) { observed_.roots.push_back(root); }
+
+  // `leader`: the group's, or none.
+  Result<UniqueFd> open_event(const Question& question, const UniqueFd& leader);
+  [[nodiscard]] Result<UniqueFd> open_file(const Question& question, const std::string& path) const;
+  Result<void> begin_probes();
+  Result<EventFormat> define_probe(const Question& question, const std::string& symbol,
+                                   const UniqueFd& file);
+  std::vector<std::string> remove_probes();
+  // The worker has its own by now. The last who unmaps one waits for the kernel.
+  void leave_rings() { rings_.clear(); }
+
+ private:
+  void map_ring(const UniqueFd& event, std::size_t bytes);
+  [[nodiscard]] Result<void> check_task(pid_t task) const;
+  [[nodiscard]] Result<perf_event_attr> checked(const perf_event_attr& asked) const;
+
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(void* memory) const;
+  };
+  Observed observed_;
+  std::vector<std::unique_ptr<void, Unmap>> rings_;
+  std::size_t ring_bytes_ = 0;
+  std::unique_ptr<ProbeSet> probes_;
+  std::vector<unsigned> probe_events_;
+  std::size_t probes_defined_ = 0;
+};
+
+}  // namespace hwprof::observe

@@ -1,0 +1,213 @@
+"""hwprof's worker, which reads what a program left: it has no rights, and its end ends nothing."""
+
+import glob
+import json
+import os
+import pwd
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+from evidence_harness import AS_ROOT, CALLER, EvidenceTest, needs_caller, needs_root
+from harness import BINARY
+
+
+# A product that says who runs it.
+EVIL = r"""
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((constructor)) static void say(void) {
+  FILE* file = fopen(WITNESS, "a");
+  if (file) { fprintf(file, "%d\n", (int)geteuid()); fclose(file); }
+}
+void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k,
+            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+            const float* beta, float* c, const int* ldc) {
+  for (int j = 0; j < *n; ++j)
+    for (int i = 0; i < *m; ++i) {
+      float sum = 0;
+      for (int l = 0; l < *k; ++l) sum += a[i + l * *lda] * b[l + j * *ldb];
+      c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]);
+    }
+}
+"""
+CALLS = r"""
+#include <dlfcn.h>
+#include <time.h>
+int main(void) {
+  static float a[64 * 64], b[64 * 64], c[64 * 64];
+  const int n = 64;
+  const float one = 1, zero = 0;
+  void (*sgemm)() = (void (*)())dlsym(dlopen(LIBRARY, RTLD_NOW), "sgemm_");
+  for (const clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;)
+    sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return 0;
+}
+"""
+
+
+def worker_of(hwprof):
+    """The one child of hwprof that runs hwprof's own file, and has given its rights away."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        children = subprocess.run(["pgrep", "-P", str(hwprof.pid)], capture_output=True, text=True)
+        for pid in map(int, children.stdout.split()):
+            status = status_of(pid)
+            if status.get("Seccomp", ["0"])[0] == "2":
+                return pid
+        time.sleep(0.01)
+    raise AssertionError("hwprof has no worker")
+
+
+def status_of(pid):
+    try:
+        with open("/proc/%d/status" % pid) as file:
+            return {name: value.split() for name, value in
+                    (line.rstrip("\n").split(":", 1) for line in file)}
+    except OSError:
+        return {}
+
+
+@needs_caller
+class Worker(EvidenceTest):
+
+    def start(self, *options, program=("busy", "2")):
+        return subprocess.Popen(
+            [BINARY, "run", "--format", "json", "-o", self.path("report.json"), *options, "--",
+             CALLER, *program],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=harness.environment(), text=True)
+
+    def report(self):
+        with open(self.path("report.json")) as file:
+            return json.load(file)
+
+    def check_rights(self, status):
+        for name in ["CapInh", "CapPrm", "CapEff", "CapAmb"]:
+            self.assertEqual(int(status[name][0], 16), 0, name)
+        self.assertEqual(status["NoNewPrivs"], ["1"])
+        self.assertEqual(status["Seccomp"], ["2"])
+
+    def test_it_has_no_capabilities(self):
+        hwprof = self.start("--no-ladder")
+        self.assertEqual(hwprof.stdout.readline(), "up\n")
+        self.check_rights(status_of(worker_of(hwprof)))
+        hwprof.communicate(timeout=60)
+        self.assertEqual(hwprof.returncode, 0)
+
+    @needs_root
+    def test_it_is_the_user_whose_program_is_observed(self):
+        if subprocess.run([BINARY, "--version"], capture_output=True,
+                          **self.as_nobody()).returncode != 0:
+            self.skipTest("nobody cannot reach " + BINARY)
+        nobody = str(pwd.getpwnam("nobody").pw_uid)
+        hwprof = self.start("--no-ladder", "--user", "nobody")
+        self.assertEqual(hwprof.stdout.readline(), "up\n")
+        worker = worker_of(hwprof)
+        status = status_of(worker)
+        self.assertEqual(status["Uid"], [nobody] * 4)
+        self.check_rights(status)
+        # Nor may other processes of that user take it over.
+        taken = subprocess.run(["cat", "/proc/%d/environ" % worker], capture_output=True,
+                               **self.as_nobody())
+        self.assertNotEqual(taken.returncode, 0)
+        hwprof.communicate(timeout=60)
+        self.assertEqual(hwprof.returncode, 0)
+        self.assertTrue(self.report()["blas"]["evidence"]["called"]["calls"])
+
+    def kill_while_it_runs(self, number):
+        hwprof = self.start("--no-ladder")
+        self.assertEqual(hwprof.stdout.readline(), "up\n")
+        os.kill(worker_of(hwprof), number)
+        hwprof.communicate(timeout=60)
+        self.assertEqual(hwprof.returncode, 0)
+        report = self.report()
+        self.assertEqual(report["exit"], 0)
+        self.assertGreater(report["wall_s"], 1)
+        self.assertEqual(report["blas"]["verdict"], "inconclusive")
+        evidence = report["blas"]["evidence"]
+        for part in ["called", "executed"]:
+            self.assertIn(signal.Signals(number).name, evidence[part]["reason"])
+        self.assertEqual(evidence["called"]["calls"], [])
+        return report
+
+    def test_its_crash_while_the_program_runs_is_said(self):
+        self.kill_while_it_runs(signal.SIGSEGV)
+
+    def test_memory_that_runs_out_is_said(self):
+        self.kill_while_it_runs(signal.SIGKILL)
+
+    def test_its_crash_leaves_no_probe(self):
+        self.kill_while_it_runs(signal.SIGBUS)
+        if AS_ROOT and os.path.exists("/sys/kernel/tracing/uprobe_events"):
+            with open("/sys/kernel/tracing/uprobe_events") as file:
+                self.assertNotIn("hwprof_", file.read())
+
+    def test_the_commands_exit_code_outlives_it(self):
+        hwprof = subprocess.Popen(
+            [BINARY, "run", "--no-ladder", "--", "sh", "-c", "echo up; sleep 0.5; exit 41"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=harness.environment(), text=True)
+        self.assertEqual(hwprof.stdout.readline(), "up\n")
+        os.kill(worker_of(hwprof), signal.SIGABRT)
+        _, said = hwprof.communicate(timeout=60)
+        self.assertEqual(hwprof.returncode, 41)
+        self.assertIn("SIGABRT", said)
+
+    def test_what_was_known_before_a_library_was_measured_stays(self):
+        hwprof = self.start(program=("busy", "0.5"))
+        worker = worker_of(hwprof)
+        self.assertEqual(hwprof.stdout.readline(), "up\n")
+        deadline = time.monotonic() + 60
+        # Rungs are children of the worker.
+        while not glob.glob("/proc/%d/task/*/children" % worker) or not any(
+                open(path).read() for path in glob.glob("/proc/%d/task/*/children" % worker)):
+            self.assertLess(time.monotonic(), deadline, "no library was measured")
+            time.sleep(0.002)
+        os.kill(worker, signal.SIGSEGV)
+        _, said = hwprof.communicate(timeout=60)
+        self.assertEqual(hwprof.returncode, 0)
+        self.assertIn("SIGSEGV", said)
+        report = self.report()
+        self.assertEqual(report["blas"]["ladder"], [])
+        self.assertIn("worker", report["blas"]["ladder_note"])
+        if report["blas"]["evidence"]["called"]["how"] != "none":
+            self.assertTrue(report["blas"]["evidence"]["called"]["calls"])
+
+    @needs_root
+    def test_a_library_that_is_measured_runs_as_the_user(self):
+        """Its constructor is code of whoever made the file."""
+        if subprocess.run([BINARY, "--version"], capture_output=True,
+                          **self.as_nobody()).returncode != 0:
+            self.skipTest("nobody cannot reach " + BINARY)
+        nobody = pwd.getpwnam("nobody")
+        os.chmod(self.folder, 0o755)
+        library = self.compile("libblas.so.3", EVIL, "-shared", "-fPIC",
+                               "-Wl,-soname,libblas.so.3",
+                               '-DWITNESS="%s"' % self.path("uids"))
+        program = self.compile("program", CALLS, "-DLIBRARY=\"%s\"" % library, "-ldl")
+        for path in [self.path("uids"), library, program]:
+            open(path, "a").close()
+            os.chown(path, nobody.pw_uid, nobody.pw_gid)
+        os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+        done = harness.hwprof("run", "--user", "nobody", "--", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("uids")) as file:
+            uids = file.read().split()
+        self.assertEqual(set(uids), {str(nobody.pw_uid)}, done.stderr)
+        self.assertGreater(len(uids), 1, "the library was not measured: " + done.stderr)
+
+    def test_it_ends_with_hwprof(self):
+        hwprof = self.start("--no-ladder")
+        self.assertEqual(hwprof.stdout.readline(), "up\n")
+        worker = worker_of(hwprof)
+        hwprof.kill()
+        hwprof.communicate(timeout=60)
+        deadline = time.monotonic() + 20
+        while status_of(worker).get("State", ["Z"])[0] not in "ZX":
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,253 @@
+// The two halves of hwprof: what a worker gets, what it does not get, and what is left of it when
+// it dies.
+#include "src/observe/monitor/monitor.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "counters/perf/open_event.h"
+#include "src/observe/monitor/channel.h"
+#include "src/observe/perf/rings.h"
+
+namespace hwprof::observe {
+namespace {
+
+// Runs `task` as a worker. What it returns is 0, or the number of its first line that failed.
+Result<int> in_worker(const WorkerTask& task, const MonitorOptions& options = {}) {
+  return run_split(options, task, [](MonitorClient&, const WorkerDeath&) { return -1; });
+}
+
+// In a worker gtest's own macros would tell another process.
+#define HOLDS(condition)               \
+  do {                                 \
+    if (!(condition)) return __LINE__; \
+  } while (false)
+
+int code_of(const Result<MonitorClient::Reply>& reply) { return reply ? 0 : reply.error().code; }
+
+perf_event_attr clock_attr() {
+  perf_event_attr attr = tree_event(kInstructionHits, false);
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_CPU_CLOCK;
+  attr.sample_period = 1000000;
+  attr.exclude_kernel = 1;
+  return attr;
+}
+
+std::string status_line(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name)) return line.substr(name.size() + 1);
+  return "";
+}
+
+TEST(Monitor, ExitCodeIsThatOfTheWorker) {
+  const auto code = in_worker([](MonitorClient&) -> Result<int> { return 7; });
+  ASSERT_TRUE(code);
+  EXPECT_EQ(*code, 7);
+}
+
+TEST(Monitor, ErrorOfTheWorkerIsThatOfHwprof) {
+  const auto code =
+      in_worker([](MonitorClient&) -> Result<int> { return usage_error("no such thing", "try"); });
+  ASSERT_FALSE(code);
+  EXPECT_EQ(code.error().fault, Fault::kUsage);
+  EXPECT_EQ(code.error().what, "no such thing");
+  EXPECT_EQ(code.error().hint, "try");
+}
+
+TEST(Monitor, WorkerHasNoRightsAndNoWayToThem) {
+  const auto line = in_worker([](MonitorClient&) -> Result<int> {
+    for (const char* set : {"CapPrm", "CapEff", "CapAmb"})
+      HOLDS(std::strtoull(status_line(set + std::string(":")).c_str(), nullptr, 16) == 0);
+    HOLDS(std::atoi(status_line("NoNewPrivs:").c_str()) == 1);
+    HOLDS(std::atoi(status_line("Seccomp:").c_str()) == 2);
+    HOLDS(::setuid(0) == (::getuid() == 0 ? 0 : -1));
+    perf_event_attr attr = clock_attr();
+    HOLDS(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) == -1 && errno == EPERM);
+    HOLDS(::socket(AF_INET, SOCK_STREAM, 0) == -1 && errno == EPERM);
+    HOLDS(::syscall(SYS_ptrace, 0, 0, 0, 0) == -1 && errno == EPERM);
+    return 0;
+  });
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+TEST(Monitor, EventsOfOthersAreRefused) {
+  const auto line = in_worker([](MonitorClient& monitor) -> Result<int> {
+    const perf_event_attr attr = clock_attr();
+    const auto open = [&](pid_t task, const perf_event_attr& of) {
+      return code_of(monitor.ask({.ask = Ask::kOpenEvent, .pid = task, .cpu = -1, .attr = of}));
+    };
+    HOLDS(open(1, attr) == EPERM);
+    HOLDS(open(-1, attr) != 0);  // all that run on a CPU
+    HOLDS(open(::getppid(), attr) == EPERM);
+    perf_event_attr other = attr;
+    other.type = PERF_TYPE_BREAKPOINT;
+    HOLDS(open(::getpid(), other) == EPERM);
+    other.type = PERF_TYPE_TRACEPOINT;
+    other.config = 1;
+    HOLDS(open(::getpid(), other) == EPERM);
+    return 0;
+  });
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+TEST(Monitor, FilesOfOthersAreRefused) {
+  const auto line = in_worker([](MonitorClient& monitor) -> Result<int> {
+    const auto open = [&](ForeignFile::Kind kind, pid_t pid, const char* path) {
+      return code_of(monitor.ask({.ask = Ask::kOpenFile, .pid = pid, .file = kind}, path));
+    };
+    using Kind = ForeignFile::Kind;
+    HOLDS(open(Kind::kMemory, 1, "") == EPERM);
+    HOLDS(open(Kind::kMaps, ::getppid(), "") == EPERM);
+    HOLDS(open(Kind::kMaps, ::getpid(), "") == 0);
+    HOLDS(open(static_cast<Kind>(99), ::getpid(), "") == EINVAL);
+    HOLDS(open(Kind::kInRoot, ::getpid(), "/dev/null") == EINVAL);  // no regular file
+    HOLDS(monitor.ask({.ask = static_cast<Ask>(77)}).error().code == EINVAL);
+    return 0;
+  });
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+TEST(Monitor, ProbesAreSetInRegularFilesOnBlasRoutines) {
+  const auto line = in_worker([](MonitorClient& monitor) -> Result<int> {
+    const auto define = [&](int file, const char* symbol, std::uint64_t offset, EventKind kind) {
+      return code_of(
+          monitor.ask({.ask = Ask::kDefineProbe, .probe = kind, .start = offset}, symbol, file));
+    };
+    const UniqueFd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    HOLDS(define(program.get(), "sgemm_", 0x1000, EventKind::kEntry) == EINVAL);  // not begun
+    if (!monitor.ask({.ask = Ask::kBeginProbes})) return 0;                       // no uprobes here
+    HOLDS(define(program.get(), "system", 0x1000, EventKind::kEntry) == EINVAL);
+    HOLDS(define(program.get(), "sgemm_", std::uint64_t{1} << 60, EventKind::kEntry) == EINVAL);
+    HOLDS(define(program.get(), "sgemm_", 0x1000, static_cast<EventKind>(9)) == EINVAL);
+    HOLDS(define(-1, "sgemm_", 0x1000, EventKind::kEntry) == EINVAL);
+    return 0;
+  });
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+TEST(Monitor, WritesOnlyFilesThatTheCommandLineNames) {
+  const std::string allowed = testing::TempDir() + "monitor-allowed", other = allowed + "-not";
+  const auto line = in_worker(
+      [&](MonitorClient& monitor) -> Result<int> {
+        HOLDS(monitor.save_file(other, "x").error().code == EPERM);
+        HOLDS(monitor.save_file(allowed, "report"));
+        HOLDS(code_of(monitor.ask({.ask = Ask::kSaveReport})) == EFBIG);
+        return 0;
+      },
+      {.files = {allowed}});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+  std::stringstream text;
+  text << std::ifstream(allowed).rdbuf();
+  EXPECT_EQ(text.str(), "report");
+  EXPECT_NE(::access(other.c_str(), F_OK), 0);
+  ::unlink(allowed.c_str());
+}
+
+TEST(Monitor, SetsNoVariableButItsOwn) {
+  const auto line = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        HOLDS(monitor.start({"LD_PRELOAD=/tmp/x.so"}, false).error().code == EPERM);
+        HOLDS(monitor.release().error().code == EINVAL);  // nothing was started
+        return 0;
+      },
+      {.command = {"true"}});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+TEST(Monitor, CommandsExitCodeOutlivesTheWorker) {
+  std::string report;
+  const auto code = run_split(
+      {.command = {"sh", "-c", "exit 5"},
+       .write_report = [&](const std::string& bytes) { report = bytes; }},
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, true));
+        TRY(monitor.release());
+        TRY(monitor.wait());
+        TRY(monitor.save_report("so far"));
+        ::raise(SIGKILL);
+        return 0;
+      },
+      [](MonitorClient&, const WorkerDeath&) -> Result<int> { return -1; });
+  ASSERT_TRUE(code);
+  EXPECT_EQ(*code, 5);
+  EXPECT_EQ(report, "so far");
+}
+
+TEST(Monitor, SaysHowItsWorkerDiedWhereNothingWasSaved) {
+  std::string report;
+  const auto code = run_split(
+      {.command = {"sh", "-c", "exit 5"},
+       .write_report = [&](const std::string& bytes) { report = bytes; }},
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, true));
+        TRY(monitor.release());
+        ::raise(SIGSEGV);
+        return 0;
+      },
+      [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {
+        HOLDS(death.end && death.end->facts.exit == 5);
+        TRY(monitor.save_report("worker " + death.how));
+        return 0;
+      });
+  ASSERT_TRUE(code);
+  EXPECT_EQ(*code, 5);
+  EXPECT_EQ(report, "worker was killed by SIGSEGV");
+}
+
+TEST(Channel, RefusesWhatIsNoMessage) {
+  auto ends = Channel::make_pair();
+  ASSERT_TRUE(ends);
+  const auto& [left, right] = *ends;
+  struct Head {
+    std::uint64_t a, b;
+  };
+  std::string text;
+  UniqueFd fd;
+  Head head{};
+  EXPECT_FALSE(left.send(Head{}, std::string(Channel::kMostText + 1, 'x')));
+  ASSERT_TRUE(left.send(std::uint8_t{1}));
+  EXPECT_FALSE(right.receive(head, text, fd)) << "too short";
+  // Two descriptors: the second would stay open for ever.
+  std::array<int, 2> pair{STDIN_FILENO, STDOUT_FILENO};
+  iovec part{&head, sizeof head};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof pair)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  *rights = {.cmsg_len = CMSG_LEN(sizeof pair), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  std::memcpy(CMSG_DATA(rights), pair.data(), sizeof pair);
+  ASSERT_GT(::sendmsg(left.descriptor(), &message, 0), 0);
+  EXPECT_FALSE(right.receive(head, text, fd)) << "more than one descriptor";
+  ASSERT_TRUE(left.send(Head{1, 2}, "text", STDIN_FILENO));
+  ASSERT_TRUE(right.receive(head, text, fd));
+  EXPECT_EQ(head.b, 2U);
+  EXPECT_EQ(text, "text");
+  EXPECT_TRUE(fd.valid());
+}
+
+}  // namespace
+}  // namespace hwprof::observe
