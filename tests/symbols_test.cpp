@@ -13,7 +13,7 @@
 #include <iterator>
 
 #include "src/observe/elf/elf_file.h"
-#include "src/observe/elf/generated_code.h"
+#include "src/observe/samples/generated_code.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof::observe {

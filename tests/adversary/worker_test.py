@@ -10,10 +10,11 @@ import time
 import unittest
 
 import harness
-from evidence_harness import AS_ROOT, CALLER, EvidenceTest, needs_caller, needs_root
+from evidence_harness import AS_ROOT, CALLER, EvidenceTest, needs_caller, needs_root, needs_samples
 from harness import BINARY
 
 
+HOT_LOOPS = os.environ["HOT_LOOPS"]
 # A product that says who runs it.
 EVIL = r"""
 #include <stdio.h>
@@ -196,6 +197,14 @@ class Worker(EvidenceTest):
             uids = file.read().split()
         self.assertEqual(set(uids), {str(nobody.pw_uid)}, done.stderr)
         self.assertGreater(len(uids), 1, "the library was not measured: " + done.stderr)
+
+    @needs_samples
+    def test_it_reads_code_that_was_generated(self):
+        """Its filter forbids it the memory of other processes; the monitor opens it."""
+        _, report = self.observe_without_loss(HOT_LOOPS, "loop_128_mul_add", "1000", "generate")
+        loops = report["blas"]["evidence"]["executed"]["loops"]
+        self.assertIn(("[generated code]", "128"), [(each["library"], each["width"])
+                                                    for each in loops])
 
     def test_it_ends_with_hwprof(self):
         hwprof = self.start("--no-ladder")

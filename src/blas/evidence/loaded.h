@@ -1,6 +1,6 @@
 // E1 and E2 of a program while it runs: which libraries any process of its tree has mapped, and
 // which core each has chosen. Nothing is stopped, injected or changed: /proc/PID/maps, the files
-// that it names, and process_vm_readv.
+// that it names, and its memory.
 //
 // A process may end at any time, and takes its memory with it: what was last seen is kept.
 #pragma once

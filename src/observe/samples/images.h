@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "src/observe/elf/generated_code.h"
 #include "src/observe/elf/symbols.h"
 #include "src/observe/proc/address_space.h"
+#include "src/observe/samples/generated_code.h"
 #include "src/observe/samples/width.h"
 
 namespace hwprof::observe {

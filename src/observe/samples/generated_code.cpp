@@ -1,9 +1,8 @@
-#include "src/observe/elf/generated_code.h"
+#include "src/observe/samples/generated_code.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
+#include "src/observe/proc/foreign_file.h"
 
 namespace hwprof::observe {
 namespace {
@@ -54,10 +54,11 @@ bool LiveCode::read_window(int pid, std::uint64_t index, std::uint64_t start, st
   Window& window = windows_[index];
   if (from >= to || bytes_ + (to - from) > kMaximumBytes) return !window.bytes.empty();
   std::vector<std::byte> bytes(to - from);
-  const iovec local{bytes.data(), bytes.size()};
-  // A number that stands for an address in the other process.
-  const iovec remote{reinterpret_cast<void*>(from), bytes.size()};  // NOLINT
-  const ssize_t got = ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  const UniqueFd memory = open_foreign(
+      {.kind = ForeignFile::Kind::kMemory, .pid = pid, .start = 0, .end = 0, .path = {}});
+  const ssize_t got =
+      memory.valid() ? ::pread(memory.get(), bytes.data(), bytes.size(), static_cast<off_t>(from))
+                     : -1;
   ++window.reads;
   if (got <= 0) return !window.bytes.empty();
   bytes.resize(static_cast<std::size_t>(got));
