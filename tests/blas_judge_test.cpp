@@ -674,7 +674,7 @@ struct Program {
 };
 
 void load(Program& of, const std::string& path, Provider provider, bool serves = true) {
-  of.evidence.loaded.push_back({path, path == kProgram ? "" : "x.so", "", provider, serves});
+  of.evidence.loaded.push_back({path, path == kProgram ? "" : "x.so", "", provider, serves, false});
 }
 
 void select(Program& of, const std::string& core) {
@@ -686,6 +686,13 @@ void select(Program& of, const std::string& core) {
   chosen.vector_class = vector_class_of(Provider::kOpenBlas, core);
   chosen.threads = 2;
   chosen.how = "gotoblas pointer";
+}
+
+// So many of two programs.
+void watch(Program& of, std::uint64_t executions) {
+  of.evidence.called.how = "uprobe";
+  of.evidence.called.executions = 2;
+  of.evidence.called.executions_watched = executions;
 }
 
 void call(Program& of, const std::string& library, std::uint64_t count, double flops = 0) {
@@ -1090,6 +1097,7 @@ TEST(RunVerdict, CallsOfAFewFlopAreNoWork) {
   Program of;
   load(of, kOpenBlas, Provider::kOpenBlas, true);
   call(of, kOpenBlas, 1, 4);
+  watch(of, 2);
   auto result = of.judged();
   EXPECT_EQ(result.verdict, kNotCalled);
   EXPECT_THAT(result.findings, Contains(::testing::HasSubstr("too little to matter")));
@@ -1099,7 +1107,7 @@ TEST(RunVerdict, CallsOfAFewFlopAreNoWork) {
 
 TEST(RunVerdict, ProductsOfEigenAreThoseOfTheProgram) {
   Program of;
-  of.evidence.called.how = "uprobe";
+  watch(of, 2);
   execute(of, "/home/user/solver", 0.99, "128");
   of.evidence.executed.loops.front().provider = Provider::kEigen;
   EXPECT_EQ(of.judged().verdict, kNotCalled);
@@ -1109,7 +1117,7 @@ TEST(RunVerdict, IsNotCalledWhereABlasIsOnlyLoaded) {
   Program of;
   load(of, kKernels, Provider::kOpenBlas);
   select(of, "Haswell");
-  of.evidence.called.how = "uprobe";
+  watch(of, 2);
   execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);
   // Threads that OpenBLAS starts wait actively for a while.
   execute(of, kKernels, 0.06);
@@ -1117,6 +1125,25 @@ TEST(RunVerdict, IsNotCalledWhereABlasIsOnlyLoaded) {
   EXPECT_EQ(result.verdict, kNotCalled);
   EXPECT_EQ(result.provider, Provider::kNone);
   EXPECT_THAT(result.findings.front(), StartsWith("No BLAS call: 90 % of the time is python3.11"));
+}
+
+TEST(RunVerdict, IsNotCalledOnlyWhereEveryProgramWasWatched) {
+  Program of;
+  execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);
+  watch(of, 2);
+  EXPECT_EQ(of.judged().verdict, kNotCalled);
+  watch(of, 1);
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  EXPECT_EQ(of.judged().why,
+            "no time was spent in a BLAS, but calls were watched whole in 1 of the 2 programs that "
+            "ran");
+  of.evidence.called.executions.reset();
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  watch(of, 2);
+  of.evidence.called.lost = 3;
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  of.evidence.called = {};
+  EXPECT_EQ(of.judged().why, "no time was spent in a BLAS, but calls were not watched");
 }
 
 TEST(RunVerdict, SeesAStaticLibraryByItsSamplesAlone) {

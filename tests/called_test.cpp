@@ -301,7 +301,7 @@ TEST(CalledUprobes, OfAKilledSessionAreRemovedByTheNextAndOnlyTheirs) {
   char byte;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   const std::string theirs = "hwprof_" + std::to_string(session) + "_";
-  remove_leftovers();  // they live
+  observe::remove_leftover_probes();  // they live
   EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), HasSubstr(theirs));
   ::kill(session, SIGKILL);
   ::waitpid(session, nullptr, 0);
@@ -309,7 +309,7 @@ TEST(CalledUprobes, OfAKilledSessionAreRemovedByTheNextAndOnlyTheirs) {
   const UniqueFd program(::open(CALLER, O_RDONLY | O_CLOEXEC));
   const std::string others = "hwprofcalledtest" + std::to_string(::getpid());
   ASSERT_TRUE(tracefs->write_line("p:" + others + "/x " + CALLER + ":0x1000"));
-  remove_leftovers();
+  observe::remove_leftover_probes();
   EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), Not(HasSubstr(theirs)));
   EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), HasSubstr(others));
   ASSERT_TRUE(tracefs->write_line("-:" + others + "/x"));

@@ -406,7 +406,8 @@ report::Run made_run() {
   loaded.build_id = "0123abcd";
   loaded.provider = Provider::kOpenBlas;
   loaded.serves_blas = true;
-  evidence.loaded = {loaded, LoadedLibrary{"/usr/lib/libx.so", "", "", Provider::kUnknown, false}};
+  evidence.loaded = {loaded,
+                     LoadedLibrary{"/usr/lib/libx.so", "", "", Provider::kUnknown, false, false}};
   ChosenCore selected;
   selected.provider = Provider::kOpenBlas;
   selected.path = "/usr/lib/libopenblas.so.0";

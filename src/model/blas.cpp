@@ -158,6 +158,8 @@ const Record& record<LoadedLibrary>() {
       field<&LoadedLibrary::build_id>("build_id", "", "").null_if_empty(),
       field<&LoadedLibrary::serves_blas>(
           "serves_blas", "", "has an `sgemm_` of its own, or served a call of a BLAS routine"),
+      field<&LoadedLibrary::elsewhere>(
+          "elsewhere", "", "in another mount namespace: its path is no file here, or another one"),
   };
   static constexpr Record kRecord{"Loaded", "A file mapped in any process.", kFields};
   return kRecord;
@@ -219,6 +221,10 @@ const Record& record<Called>() {
       field<&Called::lost>("lost", "", "records that the kernel dropped"),
       field<&Called::added_ns>("added_ns", "ns",
                                "CPU time that watching has cost the program, estimated"),
+      field<&Called::executions>("executions", "",
+                                 "programs that ran, one an execve; null: not known"),
+      field<&Called::executions_watched>("executions_watched", "",
+                                         "of those: every call could be seen"),
       field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
       field<&Called::reason>("reason", "", "why `how` is none, or not the best one")
           .null_if_empty(),

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -175,6 +176,7 @@ struct LoadedLibrary {
   std::string path, soname, build_id;
   Provider provider = Provider::kNone;
   bool serves_blas = false;  // has an sgemm_ of its own, or served a call
+  bool elsewhere = false;    // in another mount namespace: its path is no file here, or another
 };
 
 // E2: what a library in the live process had chosen.
@@ -207,13 +209,22 @@ struct CallSite {
 };
 
 struct Called {
-  std::string how = "none";           // "uprobe", "audit", "none"
-  std::vector<CallSite> calls;        // outermost calls only; most FLOP first
-  std::optional<double> wall_ns;      // with at least one thread inside those that have a time
-  std::uint64_t lost = 0;             // records that the kernel dropped: counts are then too low
-  std::optional<double> added_ns;     // CPU time that watching has cost the program, estimated
+  std::string how = "none";        // "uprobe", "audit", "none"
+  std::vector<CallSite> calls;     // outermost calls only; most FLOP first
+  std::optional<double> wall_ns;   // with at least one thread inside those that have a time
+  std::uint64_t lost = 0;          // records that the kernel dropped: counts are then too low
+  std::optional<double> added_ns;  // CPU time that watching has cost the program, estimated
+  // Programs that ran, one an execve and one a process that ran before; those of which every call
+  // could be seen. Absent: not known.
+  std::optional<std::uint64_t> executions, executions_watched;
+  std::set<std::string> elsewhere;    // of the libraries; as LoadedLibrary has it
   std::vector<std::string> blind_to;  // what this way of watching cannot see, a sentence each
   std::string reason;                 // why `how` is none, or not the best one
+
+  // So that where no call was seen there was none.
+  [[nodiscard]] bool covers_all() const {
+    return how != "none" && lost == 0 && executions && executions == executions_watched;
+  }
 };
 
 struct SampleShare {

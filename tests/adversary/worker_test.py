@@ -10,7 +10,8 @@ import time
 import unittest
 
 import harness
-from evidence_harness import AS_ROOT, CALLER, EvidenceTest, needs_caller, needs_root, needs_samples
+from evidence_harness import (CALLER, EvidenceTest, has_uprobes, needs_caller, needs_root,
+                              needs_samples, read_tracing)
 from harness import BINARY
 
 
@@ -141,9 +142,8 @@ class Worker(EvidenceTest):
 
     def test_its_crash_leaves_no_probe(self):
         self.kill_while_it_runs(signal.SIGBUS)
-        if AS_ROOT and os.path.exists("/sys/kernel/tracing/uprobe_events"):
-            with open("/sys/kernel/tracing/uprobe_events") as file:
-                self.assertNotIn("hwprof_", file.read())
+        if has_uprobes():
+            self.assertNotIn("hwprof_", read_tracing("uprobe_events"))
 
     def test_the_commands_exit_code_outlives_it(self):
         hwprof = subprocess.Popen(

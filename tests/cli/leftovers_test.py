@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import harness
-from evidence_harness import CALLER, EvidenceTest, TRACING, needs_caller, needs_root
+from evidence_harness import CALLER, EvidenceTest, needs_caller, needs_root, read_tracing
 from harness import BINARY
 
 # Starts of the test on leftovers; every fifth is killed.
@@ -30,12 +30,9 @@ class Leftovers(EvidenceTest):
         """Everything of these sessions that the system still has."""
         left = []
         for list_of_events in ["uprobe_events", "kprobe_events", "dynamic_events"]:
-            try:
-                with open(os.path.join(TRACING, list_of_events)) as file:
-                    left += [line for line in file
-                             if re.search(r"hwprof_(%s)_" % "|".join(map(str, pids)), line)]
-            except OSError:
-                pass  # not for this user, or no such list
+            # Not for this user, or no such list: nothing.
+            left += [line for line in (read_tracing(list_of_events) or "").splitlines()
+                     if re.search(r"hwprof_(%s)_" % "|".join(map(str, pids)), line)]
         left += os.listdir(self.temporary.name)
         for folder in ["/dev/shm", tempfile.gettempdir(), "/var/tmp"]:
             left += set(glob.glob(os.path.join(folder, "*hwprof*"))) - self.before

@@ -7,8 +7,8 @@
 
 #include "src/blas/evidence/call_candidates.h"
 #include "src/observe/calls/audit.h"
+#include "src/observe/calls/execution_watch.h"
 #include "src/observe/calls/probes.h"
-#include "src/observe/calls/tracefs.h"
 #include "src/observe/calls/uprobes.h"
 
 namespace hwprof::blas {
@@ -18,6 +18,7 @@ struct CallWatch::State {
   CommandFiles files;
   std::unique_ptr<observe::Uprobes> uprobes;
   std::unique_ptr<observe::Audit> audit;
+  std::optional<observe::ExecutionWatch> executions;  // beside the audit library
   report::Called called;
 };
 
@@ -64,8 +65,11 @@ std::string ignores_audit(const CommandFiles& files) {
   return {};
 }
 
-void finish_audit(const observe::Audit& audit, const CommandFiles& files, report::Called& called) {
+void finish_audit(const observe::Audit& audit, const CommandFiles& files,
+                  std::optional<std::uint64_t> executions, report::Called& called) {
   const std::string ignored = ignores_audit(files);
+  called.executions = executions;
+  if (executions) called.executions_watched = std::min(*executions, audit.processes());
   if (audit.processes() == 0) {
     called.reason +=
         fmt::format("{}no process took the audit library{}", called.reason.empty() ? "" : "; ",
@@ -84,6 +88,7 @@ void finish_audit(const observe::Audit& audit, const CommandFiles& files, report
   called.blind_to.emplace_back(
       "The time inside calls is not measured: the audit library sees them begin, not end.");
   if (audit.unwatched() > 0) {
+    called.executions_watched.reset();
     called.blind_to.push_back(
         fmt::format("{} bindings were not watched: the table is full.", audit.unwatched()));
   }
@@ -95,6 +100,12 @@ void finish_uprobes(observe::Uprobes& uprobes, report::Called& called) {
   called.wall_ns = uprobes.wall_ns();
   called.lost = uprobes.lost();
   called.added_ns = uprobes.added_ns();
+  called.elsewhere = uprobes.elsewhere();
+  const observe::Executions& executions = uprobes.executions();
+  if (executions.complete()) {
+    called.executions = executions.count();
+    called.executions_watched = executions.watched();
+  }
   called.blind_to = uprobes.notes();
   called.blind_to.emplace_back(
       "Routines without a symbol (a static BLAS in a stripped file) are not seen.");
@@ -114,7 +125,6 @@ CallWatch CallWatch::prepare(const CallWatchOptions& options) {
   // Of a running process, the mapped files are known.
   if (!state->to_running) state->files = command_files(options.command);
   if (options.allow_uprobes) {
-    remove_leftovers();
     state->uprobes = set_uprobes(state->files, reason);
   }
   if (state->uprobes) return CallWatch(std::move(state));
@@ -132,27 +142,42 @@ std::vector<std::string> CallWatch::environment() const {
 }
 
 void CallWatch::attach(pid_t pid) {
-  if (!state_->uprobes) return;
-  if (auto attached = state_->uprobes->attach(pid, !state_->to_running); !attached) {
-    state_->called.reason = attached.error().what;
-    state_->uprobes.reset();
+  State& state = *state_;
+  if (state.audit) {
+    auto executions = observe::ExecutionWatch::open(pid);
+    if (executions) {
+      state.executions = *std::move(executions);
+    } else {
+      state.called.blind_to.push_back(executions.error().what + ".");
+    }
+  }
+  if (!state.uprobes) return;
+  if (auto attached = state.uprobes->attach(pid, !state.to_running); !attached) {
+    state.called.reason = attached.error().what;
+    state.uprobes.reset();
   }
 }
 
 std::vector<int> CallWatch::descriptors() const {
+  if (state_->executions) return state_->executions->descriptors();
   return state_->uprobes ? state_->uprobes->descriptors() : std::vector<int>{};
 }
 
 void CallWatch::drain() {
+  if (state_->executions) state_->executions->drain();
   if (state_->uprobes) state_->uprobes->drain();
 }
 
 report::Called CallWatch::finish() {
-  if (state_->uprobes) finish_uprobes(*state_->uprobes, state_->called);
-  if (state_->audit) finish_audit(*state_->audit, state_->files, state_->called);
-  state_->uprobes.reset();
-  state_->audit.reset();
-  return std::move(state_->called);
+  State& state = *state_;
+  if (state.uprobes) finish_uprobes(*state.uprobes, state.called);
+  if (state.audit) {
+    const auto executions = state.executions ? state.executions->finish() : std::nullopt;
+    finish_audit(*state.audit, state.files, executions, state.called);
+  }
+  state.uprobes.reset();
+  state.audit.reset();
+  return std::move(state.called);
 }
 
 std::optional<double> slowed_by_watching(const report::Called& called, double cpu_ns) {
@@ -162,7 +187,5 @@ std::optional<double> slowed_by_watching(const report::Called& called, double cp
   const double slowed = added / std::max(cpu_ns - added, cpu_ns / 20);
   return cpu_ns > 0 && slowed >= kNoticed ? std::optional(slowed) : std::nullopt;
 }
-
-void remove_leftovers() { observe::remove_leftover_probes(); }
 
 }  // namespace hwprof::blas

@@ -51,9 +51,6 @@ class CallWatch {
   std::unique_ptr<State> state_;
 };
 
-// What sessions that were killed have left in the system; only ours, and only dead ones.
-void remove_leftovers();
-
 // By how much watching calls has slowed a program with that CPU time; absent where it is too little
 // to matter.
 std::optional<double> slowed_by_watching(const report::Called& called, double cpu_ns);

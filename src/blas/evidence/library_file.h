@@ -30,6 +30,8 @@ struct LibraryFile : ChoiceSymbols {
   bool serves_blas = false;  // has an sgemm_ of its own
   // Its kernels are in a library below it, which has the choice: Debian's libblas.so.3 of OpenBLAS.
   bool hands_on = false;
+  bool elsewhere =
+      false;  // as report::LoadedLibrary has it, where a process was asked for the file
   std::string soname, build_id;
   std::string version;  // that its constants name; "" when they name none
   std::vector<observe::ElfSegment> segments;

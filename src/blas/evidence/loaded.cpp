@@ -52,6 +52,13 @@ Text read_at(int folder, const char* name) {
   }
 }
 
+bool is_same_file(int file, const std::string& path) {
+  struct stat one {
+  }, other{};
+  return ::fstat(file, &one) == 0 && ::stat(path.c_str(), &other) == 0 &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 // What the loader added to the addresses of the file, from where its first mapping lies.
 std::optional<std::uint64_t> load_bias(const LibraryFile& file,
                                        const observe::FileMapping& mapping) {
@@ -208,8 +215,9 @@ void LiveWatch::take_maps(pid_t pid, Process& process, std::string_view maps) {
     }
     const LibraryFile* file = inspect(pid, mapping, mapping.path == program);
     if (file == nullptr) continue;
-    loaded_.emplace(mapping.path, report::LoadedLibrary{mapping.path, file->soname, file->build_id,
-                                                        file->provider, file->serves_blas});
+    loaded_.emplace(mapping.path,
+                    report::LoadedLibrary{mapping.path, file->soname, file->build_id,
+                                          file->provider, file->serves_blas, file->elsewhere});
     Library library{std::move(mapping), file, {}};
     const std::string path = library.mapping.path;
     process.libraries.emplace(path, std::move(library));
@@ -229,6 +237,7 @@ const LibraryFile* LiveWatch::inspect(pid_t pid, const observe::FileMapping& map
     const std::string name =
         seen.valid() ? fmt::format("/proc/self/fd/{}", seen.get()) : mapping.path;
     if (auto found = inspect_file(name, is_program)) {
+      found->elsewhere = seen.valid() && !is_same_file(seen.get(), mapping.path);
       file = std::make_unique<LibraryFile>(*std::move(found));
     }
   }
@@ -289,9 +298,13 @@ void add_called_libraries(const report::Called& called,
       return library.path == site.library;
     });
     if (known) continue;
+    if (called.elsewhere.contains(site.library)) {
+      loaded.push_back({site.library, "", "", report::Provider::kUnknown, true, true});
+      continue;
+    }
     if (const auto file = inspect_file(site.library, false)) {
       loaded.push_back(
-          {site.library, file->soname, file->build_id, file->provider, file->serves_blas});
+          {site.library, file->soname, file->build_id, file->provider, file->serves_blas, false});
       continue;
     }
     observe::Routine routine;
@@ -303,7 +316,7 @@ void add_called_libraries(const report::Called& called,
     if (soname.empty() && !site.caller.empty() && site.caller != site.library)
       soname = site.library.substr(site.library.rfind('/') + 1);
     loaded.push_back(
-        {site.library, std::move(soname), elf.build_id(), report::Provider::kUnknown, true});
+        {site.library, std::move(soname), elf.build_id(), report::Provider::kUnknown, true, false});
   }
 }
 

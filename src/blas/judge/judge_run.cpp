@@ -185,6 +185,16 @@ std::string loss_of(const Evidence& evidence, const Verdict& verdict,
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+// Where no call was seen: why there may have been some.
+std::string what_was_not_watched(const report::Called& called) {
+  if (called.how == "none") return "calls were not watched";
+  if (called.lost > 0) return fmt::format("{} records of calls were lost", called.lost);
+  if (!called.executions || !called.executions_watched)
+    return "whether calls were watched in all programs that ran is not known";
+  return fmt::format("calls were watched whole in {} of the {} programs that ran",
+                     *called.executions_watched, *called.executions);
+}
+
 void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWork& work,
                         const Thresholds& thresholds, RunBlas& result) {
   const bool watched = evidence.called.how != "none";
@@ -197,7 +207,8 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     result.why = fmt::format("the work was done by {}, not by a BLAS", work.other);
     return;
   }
-  if (!work.sampled && (!watched || inside_program || evidence.called.lost > 0)) {
+  const report::Called& called = evidence.called;
+  if (!work.sampled && (!watched || inside_program)) {
     result.why = watched
                      ? fmt::format("no BLAS call was seen, and {} samples are too few to tell more",
                                    evidence.executed.samples)
@@ -206,10 +217,17 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     result.fix = watched ? "run it for longer" : "run it for longer, or as root";
     return;
   }
+  if (!called.covers_all()) {
+    result.why = fmt::format("{}, but {}",
+                             work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
+                             what_was_not_watched(called));
+    if (called.how == "none") result.fix = "watch calls: as root, without --no-calls";
+    if (called.how == "audit") result.fix = "run hwprof as root";
+    return;
+  }
   result.verdict = VerdictKind::kNotCalled;
-  result.why = !watched                        ? "no time was spent in a BLAS"
-               : evidence.called.calls.empty() ? "no BLAS function was called"
-                                               : "no BLAS function was called that does work";
+  result.why = called.calls.empty() ? "no BLAS function was called"
+                                    : "no BLAS function was called that does work";
 }
 
 }  // namespace

@@ -35,6 +35,13 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     blas.ladder_note = "not measured: no BLAS was seen at work";
     return;
   }
+  const auto& loaded = record.blas.evidence.loaded;
+  if (std::any_of(loaded.begin(), loaded.end(),
+                  [&](const auto& one) { return one.path == path && one.elsewhere; })) {
+    blas.ladder_note = "not measured: " + path +
+                       " lies in the program's own mount namespace, and is another file here";
+    return;
+  }
   if (const std::string reason = blas::why_not_to_load(path); !reason.empty()) {
     blas.ladder_note = "not measured: " + reason;
     return;

@@ -11,11 +11,18 @@
 
 namespace hwprof::observe {
 
-std::optional<RoutineFile> open_routine_file(const std::string& path) {
-  RoutineFile found{path, {}, open_regular_file(path), {}};
+FileId file_id(int file) {
   struct stat status {};
-  if (::fstat(found.file.get(), &status) != 0) return std::nullopt;
-  found.id = {::major(status.st_dev), ::minor(status.st_dev), status.st_ino};
+  if (::fstat(file, &status) != 0) return {};
+  return {::major(status.st_dev), ::minor(status.st_dev), status.st_ino};
+}
+
+std::optional<RoutineFile> open_routine_file(const std::string& path) {
+  return read_routines(open_regular_file(path), path);
+}
+
+std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path) {
+  RoutineFile found{path, file_id(file.get()), std::move(file), {}};
   const ElfFile elf(found.file.get());
   if (!elf.is_native()) return std::nullopt;
   const std::vector<ElfSegment> segments = elf.segments();

@@ -29,5 +29,9 @@ struct RoutineFile {
 // Absent when the file cannot be opened, is not regular, is not of this machine, or holds no
 // routine.
 std::optional<RoutineFile> open_routine_file(const std::string& path);
+std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path);
+
+// As fstat() has it; all 0 where it cannot be had.
+FileId file_id(int file);
 
 }  // namespace hwprof::observe

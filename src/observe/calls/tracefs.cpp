@@ -121,6 +121,7 @@ Result<std::unique_ptr<ProbeSet>> begin_probes() {
 void begin_probes_with(ProbeBeginner beginner) { other_beginner = beginner; }
 
 Result<std::unique_ptr<TracefsProbes>> TracefsProbes::make() {
+  remove_leftover_probes();
   TRY(Tracefs tracefs, Tracefs::open());
   std::string name = new_group_name();
   if (name.empty()) return environment_error(0, "this process cannot be identified in /proc");

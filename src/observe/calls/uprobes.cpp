@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +15,9 @@
 #include <iterator>
 
 #include "src/observe/calls/probes.h"
+#include "src/observe/elf/elf_file.h"
 #include "src/observe/proc/address_space.h"
+#include "src/observe/proc/foreign_file.h"
 #include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
@@ -26,6 +29,8 @@ constexpr std::size_t kAllRings = 64U << 20U;  // bytes over all CPUs
 constexpr std::size_t kSmallestRing = 256U << 10U, kLargestRing = 4U << 20U;
 // Each thread of a running process needs its own events on each CPU.
 constexpr std::size_t kMostDescriptors = 16384;
+constexpr std::size_t kMostFiles = 50000, kMostNotes = 16;
+constexpr std::uint64_t kAlways = 0, kNever = ~std::uint64_t{0};
 
 std::size_t configured_cpus() {
   return static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF)));
@@ -50,16 +55,47 @@ std::uint64_t hits(const std::vector<UniqueFd>& events) {
   return sum;
 }
 
+// Memory that only looks like a file has no number.
 bool is_file(const Mapped& mapped) {
-  return mapped.path.starts_with('/') && !mapped.path.starts_with("//") && !mapped.deleted;
+  return mapped.path.starts_with('/') && !mapped.path.starts_with("//") && mapped.file.inode != 0;
 }
 
-void allow_descriptors(std::size_t count) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
-  limit.rlim_cur = count;
-  limit.rlim_max = std::max<rlim_t>(limit.rlim_max, count);
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // if not, the open fails, and says so
+// By its name where that means the same file here; else what the living process has mapped. Btrfs
+// and overlayfs give files other device numbers than mappings: of a process that has ended, the
+// inode must do.
+UniqueFd open_mapped(const Mapped& mapped) {
+  UniqueFd named = mapped.deleted ? UniqueFd() : open_regular_file(mapped.path);
+  const FileId id = file_id(named.get());
+  if (id == mapped.file) return named;
+  UniqueFd file = open_foreign({.kind = ForeignFile::Kind::kMapped,
+                                .pid = mapped.pid,
+                                .start = mapped.start,
+                                .end = mapped.start + mapped.length,
+                                .path = {}});
+  if (file.valid()) return file;
+  return id.inode == mapped.file.inode ? std::move(named) : UniqueFd();
+}
+
+// The kernel takes the events from a process that gains rights by executing it.
+bool gives_rights(int file) {
+  struct stat status {};
+  return ::geteuid() != 0 && ::fstat(file, &status) == 0 &&
+         (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+}
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+perf_event_attr probe_event(bool before_exec) {
+  perf_event_attr attr = tree_event(kProbeHits, before_exec);
+  attr.disabled = before_exec ? 1 : 0;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  return attr;
 }
 
 std::string kernel_release() {
@@ -86,13 +122,30 @@ Result<Uprobes> Uprobes::open() {
   return uprobes;
 }
 
+void Uprobes::say(std::string note) {
+  if (std::find(notes_.begin(), notes_.end(), note) != notes_.end()) return;
+  if (notes_.size() < kMostNotes) {
+    notes_.push_back(std::move(note));
+  } else {
+    ++unsaid_;
+  }
+}
+
 Result<void> Uprobes::add(const RoutineFile& file) {
-  if (known_files_.contains(file.path)) return {};
-  const auto [watched, is_new] = watched_files_.try_emplace(file.id, file.path);
-  known_files_.emplace(file.path, watched->second);
+  const bool same_name =
+      std::any_of(watched_files_.begin(), watched_files_.end(),
+                  [&](const auto& known) { return known.second.path == file.path; });
+  const auto [watched, is_new] =
+      watched_files_.try_emplace(file.id, WatchedFile{file.path, kAlways});
   if (!is_new) {  // two probes at one place would count each call twice
-    tally_.also_named(watched->second, file.path);
+    if (watched->second.path != file.path) tally_.also_named(watched->second.path, file.path);
     return {};
+  }
+  seen_from_ns_.try_emplace(file.id, kAlways);
+  if (same_name) {
+    say(fmt::format(
+        "Two files are called {}, in different mount namespaces: their calls are added up.",
+        file.path));
   }
   Result<void> defined;
   for (const EntryPoint& entry : file.entries) {
@@ -105,34 +158,43 @@ Result<void> Uprobes::add(const RoutineFile& file) {
     if (!defined) break;
   }
   opened_.resize(probes_.events());
+  if (file_id(open_regular_file(file.path).get()) != file.id) elsewhere_.insert(file.path);
   return defined;
 }
 
-Result<void> Uprobes::open_thread(pid_t tid, bool before_exec) {
-  perf_event_attr attr = tree_event(kProbeHits, before_exec);
-  attr.disabled = before_exec ? 1 : 0;
-  attr.type = PERF_TYPE_SOFTWARE;
-  attr.config = PERF_COUNT_SW_DUMMY;
-  add_task_records(attr);
-  const auto refused = [&](int code) {
-    return environment_error(
-        code, fmt::format("the kernel refuses to watch process {}: {}", tid, std::strerror(code)));
-  };
-  if (rings_.size() == 0) {
-    TRY(rings_.open(attr, tid, refused));
-  } else {
-    TRY(std::vector<UniqueFd> opened, rings_.add(attr, tid, refused));
-    move_to(further_threads_, opened);
+Result<void> Uprobes::keep_within_budget(std::size_t descriptors) {
+  descriptors_ += descriptors;
+  if (descriptors_ <= kMostDescriptors) return {};
+  return environment_error(
+      EMFILE, fmt::format("they would take more than {} descriptors", kMostDescriptors));
+}
+
+Result<void> Uprobes::open_thread(const Span& span, pid_t tid, bool before_exec) {
+  if (span.records) {
+    perf_event_attr attr = probe_event(before_exec);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    add_task_records(attr);
+    const auto refused = [&](int code) {
+      return environment_error(code, fmt::format("the kernel refuses to watch process {}: {}", tid,
+                                                 std::strerror(code)));
+    };
+    if (rings_.size() == 0) {
+      TRY(rings_.open(attr, tid, refused));
+    } else {
+      TRY(std::vector<UniqueFd> opened, rings_.add(attr, tid, refused));
+      move_to(further_threads_, opened);
+    }
   }
-  for (std::size_t i = 0; i < opened_.size(); ++i) {
+  for (std::size_t i = span.first; i < span.last; ++i) {
+    if (!timing_ && is_return(i)) continue;
     TRY(open_event(i, tid, before_exec));
   }
-  return {};
+  return keep_within_budget(rings_.size() * (2 * (span.last - span.first) + 1));
 }
 
 Result<void> Uprobes::open_event(std::size_t event, pid_t tid, bool before_exec) {
-  perf_event_attr attr = tree_event(kProbeHits, before_exec);
-  attr.disabled = before_exec ? 1 : 0;
+  perf_event_attr attr = probe_event(before_exec);
   attr.type = PERF_TYPE_TRACEPOINT;
   attr.config = probes_.formats()[event].type;
   const auto refused = [](int code) {
@@ -157,40 +219,73 @@ Result<void> Uprobes::open_event(std::size_t event, pid_t tid, bool before_exec)
   return {};
 }
 
-// What a process is when it is joined, and probes for the files that it has mapped.
-Result<void> Uprobes::add_running(pid_t pid) {
-  for (const Record& record : records_of_running(pid)) {
-    if (const auto* mapped = std::get_if<Mapped>(&record.body)) {
-      if (!is_file(*mapped)) continue;
-      if (const auto file = open_routine_file(mapped->path)) {
-        TRY(add(*file));
+// That live, as far as is known: parents may have ended before their children.
+std::vector<pid_t> Uprobes::processes() const {
+  std::set<pid_t> all;
+  std::vector<pid_t> known = executions_.processes();
+  known.push_back(root_);
+  for (const pid_t pid : known) {
+    if (all.contains(pid)) continue;
+    for (const pid_t one : process_tree(pid)) all.insert(one);
+  }
+  return {all.begin(), all.end()};
+}
+
+// Threads that start meanwhile inherit the events, or are found in the next round.
+Result<void> Uprobes::open_in_all(const Span& span) {
+  constexpr int kRounds = 8;
+  std::set<pid_t> opened;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::size_t before = opened.size();
+    for (const pid_t pid : processes()) {
+      for (const pid_t tid : threads_of(pid)) {
+        if (!opened.insert(tid).second) continue;
+        const auto done = open_thread(span, tid, false);
+        if (done || done.error().code == ESRCH) continue;
+        if (rings_.size() == 0 || (done.error().code != EPERM && done.error().code != EACCES)) {
+          return done;
+        }
+        say(fmt::format("Calls of process {} are not seen: {}.", pid, done.error().what));
+        executions_.miss(pid);
       }
     }
-    tally_.apply(record);
+    if (opened.size() == before) return {};
   }
-  return {};
+  return environment_error(EAGAIN, "threads start faster than they can be watched");
 }
 
 Result<void> Uprobes::attach(pid_t pid, bool before_exec) {
   began_ = steady_clock::now();
-  std::vector<pid_t> threads = before_exec ? std::vector{pid} : threads_of(pid);
-  if (threads.empty()) {
-    return environment_error(ESRCH, fmt::format("there is no process {}", pid));
+  root_ = pid;
+  if (before_exec) {
+    TRY(open_thread({0, opened_.size(), true}, pid, true));
+    attached_ = true;
+    return {};
   }
-  const std::size_t each = configured_cpus() * (2 * opened_.size() + 4);
-  if (threads.size() * each > kMostDescriptors) {
-    notes_.push_back(
-        fmt::format("Only the first {} of {} threads are watched, and those that they start: more "
-                    "would take too many descriptors.",
-                    std::max<std::size_t>(1, kMostDescriptors / each), threads.size()));
-    threads.resize(std::max<std::size_t>(1, kMostDescriptors / each));
+  // Probes for what is mapped already, then the events, then what was mapped in between.
+  for (const pid_t one : processes()) {
+    for (const Record& record : records_of_running(one)) {
+      const auto* mapped = std::get_if<Mapped>(&record.body);
+      if (mapped == nullptr || !is_file(*mapped) || seen_from_ns_.contains(mapped->file)) continue;
+      const auto file = read_routines(open_mapped(*mapped), mapped->path);
+      if (!file) continue;  // looked at again below
+      TRY(add(*file));
+      seen_from_ns_.try_emplace(mapped->file, kAlways);
+    }
   }
-  allow_descriptors(threads.size() * each + 512);
-  if (!before_exec) {
-    TRY(add_running(pid));
+  const auto opened = open_in_all({0, opened_.size(), true});
+  if (!opened && rings_.size() == 0) return opened;
+  const std::vector<pid_t> all = processes();
+  for (const pid_t one : all) {
+    for (const Record& record : records_of_running(one)) {
+      note(record);
+      look_at_new_files();
+      apply(record);
+    }
   }
-  for (const pid_t tid : threads) {
-    TRY(open_thread(tid, before_exec));
+  if (!opened) {
+    say(fmt::format("Not every thread of process {} is watched: {}.", pid, opened.error().what));
+    for (const pid_t one : all) executions_.miss(one);
   }
   attached_ = true;
   return {};
@@ -206,27 +301,26 @@ void Uprobes::note(const Record& record) {
     const auto hit = decode_hit(*sample, record.time_ns, probes_.formats());
     if (hit && !hit->leaves && !samplers_.contains(sample->event)) ++entered_;
   }
-  if (const auto* forked = std::get_if<Forked>(&record.body)) {
-    for (auto& [path, late] : late_files_) {
-      if (late.covered.contains(forked->parent_pid)) late.covered.insert(forked->pid);
-    }
+  const auto* mapped = std::get_if<Mapped>(&record.body);
+  if (mapped != nullptr && is_file(*mapped) && !seen_from_ns_.contains(mapped->file)) {
+    newly_mapped_.push_back(*mapped);
   }
+}
+
+void Uprobes::apply(const Record& record) {
+  executions_.apply(record);
+  tally_.apply(record);
   const auto* mapped = std::get_if<Mapped>(&record.body);
   if (mapped == nullptr || !is_file(*mapped)) return;
-  const auto known = known_files_.find(mapped->path);
-  const auto late =
-      known != known_files_.end() ? late_files_.find(known->second) : late_files_.end();
-  if (known == known_files_.end() ||
-      (late != late_files_.end() && !late->second.covered.contains(mapped->pid))) {
-    newly_mapped_.emplace_back(mapped->pid, mapped->path);
-  }
+  const auto seen = seen_from_ns_.find(mapped->file);
+  if (seen == seen_from_ns_.end() || record.time_ns < seen->second) executions_.miss(mapped->pid);
 }
 
 void Uprobes::apply(bool all) {
   for (const Record& record : rings_.in_order(all)) {
     const auto* sample = std::get_if<Sample>(&record.body);
     if (sample == nullptr) {
-      tally_.apply(record);
+      apply(record);
       continue;
     }
     const auto hit = decode_hit(*sample, record.time_ns, probes_.formats());
@@ -239,45 +333,47 @@ void Uprobes::apply(bool all) {
   }
 }
 
-void Uprobes::watch_late_file(const std::string& path) {
-  const auto file = open_routine_file(path);
-  if (!file) {
-    known_files_.emplace(path, path);
-    return;
+// Gives from when on all calls into it are seen.
+std::uint64_t Uprobes::watch_late(const RoutineFile& file) {
+  if (const auto known = watched_files_.find(file.id); known != watched_files_.end()) {
+    tally_.also_named(known->second.path, file.path);
+    return known->second.from_ns;
   }
-  const bool is_new = !watched_files_.contains(file->id);
-  if (is_new) probes_.begin_generation();
+  if (ending_) return kNever;
+  probes_.begin_generation();
   const std::size_t first = opened_.size();
-  if (auto added = add(*file); !added) {
-    notes_.push_back(fmt::format("Calls into {} are not seen: {}.", path, added.error().what));
-  } else if (is_new) {
-    late_files_.insert({path, {first, opened_.size(), {}}});
-    notes_.push_back(fmt::format(
-        "The first calls into {} may be missing: it was loaded before it could be watched.", path));
+  Result<void> opened = add(file);
+  if (opened) opened = open_in_all({first, opened_.size(), false});
+  if (opened) {
+    say(fmt::format(
+        "The first calls into {} may be missing: it was loaded before it could be watched.",
+        file.path));
+  } else {
+    say(fmt::format("Some calls into {} are not seen: {}.", file.path, opened.error().what));
   }
+  return watched_files_.at(file.id).from_ns = opened ? now_ns() : kNever;
 }
 
-// Probes for files that nobody could foresee. Calls made before are lost, and that is said.
-void Uprobes::watch_late_files() {
-  for (const auto& [pid, path] : std::exchange(newly_mapped_, {})) {
-    if (!known_files_.contains(path)) watch_late_file(path);
-    const auto late = late_files_.find(known_files_.at(path));
-    if (late == late_files_.end() || !late->second.covered.insert(pid).second) continue;
-    for (const pid_t tid : threads_of(pid)) {
-      for (std::size_t i = late->second.first_event; i < late->second.last_event; ++i) {
-        if (!timing_ && is_return(i)) continue;
-        if (auto opened = open_event(i, tid, false); !opened) {
-          notes_.push_back(
-              fmt::format("Some calls into {} are not seen: {}.", path, opened.error().what));
-        }
-      }
-    }
+void Uprobes::look_at(const Mapped& mapped) {
+  if (seen_from_ns_.contains(mapped.file)) return;
+  if (seen_from_ns_.size() >= kMostFiles) {
+    return say(
+        fmt::format("More than {} files were mapped: the others were not looked at.", kMostFiles));
   }
+  UniqueFd opened = open_mapped(mapped);
+  if (!opened.valid()) return;  // the next process that maps it may live long enough
+  const bool rights = gives_rights(opened.get());
+  const auto file = read_routines(std::move(opened), mapped.path);
+  seen_from_ns_[mapped.file] = rights ? kNever : file ? watch_late(*file) : kAlways;
+}
+
+void Uprobes::look_at_new_files() {
+  for (const Mapped& mapped : std::exchange(newly_mapped_, {})) look_at(mapped);
 }
 
 void Uprobes::drain() {
   read();
-  watch_late_files();
+  look_at_new_files();
   apply(false);
   if (timing_ && timing_costs_too_much(tally_.returns(), steady_clock::now() - began_)) {
     stop_timing();
@@ -333,6 +429,7 @@ void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
 }
 
 std::vector<report::CallSite> Uprobes::finish() {
+  ending_ = true;
   // A process that lives on (attach) goes on calling: counted first, read second.
   std::uint64_t all = 0, recorded = 0;
   for (std::size_t i = 0; i < opened_.size(); ++i) {
@@ -341,6 +438,7 @@ std::vector<report::CallSite> Uprobes::finish() {
     recorded += hits(opened_[i].recorded);
   }
   if (attached_) drain();
+  if (unsaid_ > 0) notes_.push_back(fmt::format("{} more things of this kind.", unsaid_));
   lost_ = recorded > entered_ ? recorded - entered_ : 0;
   apply(true);
   if (!recording_) count_by_sample(entered_, all > recorded ? all - recorded : 0);

@@ -9,6 +9,11 @@
 // record every call, and once to count all and to record 1 in kSamplePeriod. When calls become too
 // many, the first is disabled, which reaches every process and thread that has inherited it, and
 // misses none.
+//
+// What a process maps is told apart by the kernel's numbers of the file, not by its name: in
+// another mount namespace a name is another file. A library that nobody could foresee is probed
+// when it is first mapped, in every process that lives; what had mapped it before is said
+// (executions()).
 #pragma once
 
 #include <chrono>
@@ -23,6 +28,7 @@
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
 #include "src/observe/calls/call_tally.h"
+#include "src/observe/calls/executions.h"
 #include "src/observe/calls/probe_group.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/perf/rings.h"
@@ -38,7 +44,7 @@ class Uprobes {
 
   // Before attach(): defines the probes.
   Result<void> add(const RoutineFile& file);
-  // The threads of a running process, or one process that waits for its exec.
+  // A process that waits for its exec, or one that runs: with all that it has started.
   Result<void> attach(pid_t pid, bool before_exec);
   [[nodiscard]] std::vector<int> descriptors() const { return rings_.descriptors(); }
   void drain();
@@ -51,6 +57,10 @@ class Uprobes {
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
   // CPU time that the probes have cost the program, estimated. Known after finish().
   [[nodiscard]] double added_ns() const { return added_ns_; }
+  // Known after finish().
+  [[nodiscard]] const Executions& executions() const { return executions_; }
+  // Files with routines whose path is no file here, or another one.
+  [[nodiscard]] const std::set<std::string>& elsewhere() const { return elsewhere_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -59,16 +69,26 @@ class Uprobes {
     std::vector<UniqueFd> sampled;   // of entries: count all hits, record some
   };
 
+  struct Span {  // of events: of those in opened_, and whether the records of tasks come with them
+    std::size_t first = 0, last = 0;
+    bool records = false;
+  };
+
   explicit Uprobes(ProbeGroup probes);
   [[nodiscard]] bool is_return(std::size_t event) const { return probes_.formats()[event].leaves; }
-  Result<void> add_running(pid_t pid);
-  Result<void> open_thread(pid_t tid, bool before_exec);
+  Result<void> open_thread(const Span& span, pid_t tid, bool before_exec);
   Result<void> open_event(std::size_t event, pid_t tid, bool before_exec);
+  Result<void> open_in_all(const Span& span);
+  [[nodiscard]] std::vector<pid_t> processes() const;
+  Result<void> keep_within_budget(std::size_t descriptors);
   void read();
   void note(const Record& record);
   void apply(bool all);
-  void watch_late_files();
-  void watch_late_file(const std::string& path);
+  void apply(const Record& record);
+  void look_at_new_files();
+  void look_at(const Mapped& mapped);
+  std::uint64_t watch_late(const RoutineFile& file);
+  void say(std::string note);
   void stop_timing();
   void stop_recording();
   void count_by_sample(std::uint64_t recorded, std::uint64_t others);
@@ -85,16 +105,22 @@ class Uprobes {
   std::uint64_t entered_ = 0, lost_ = 0;
   double added_ns_ = 0;
   std::set<std::uint64_t> samplers_;  // events whose records are samples
-  // Files that were mapped before they could be probed, and the processes in which they are now.
-  struct LateFile {
-    std::size_t first_event = 0, last_event = 0;
-    std::set<pid_t> covered;
+  struct WatchedFile {
+    std::string path;  // by which it is known
+    std::uint64_t from_ns = 0;
   };
-  std::map<FileId, std::string> watched_files_;     // and the path by which each is known
-  std::map<std::string, std::string> known_files_;  // a path: that by which its file is known
-  std::map<std::string, LateFile> late_files_;
-  std::vector<std::pair<pid_t, std::string>> newly_mapped_;
+  std::map<FileId, WatchedFile> watched_files_;  // by what fstat() says of it
+  // By what the kernel's records say, which is something else on some file systems: from when on
+  // all calls into a mapped file are seen. Of one without routines: always.
+  std::map<FileId, std::uint64_t> seen_from_ns_;
+  std::vector<Mapped> newly_mapped_;
+  Executions executions_;
+  std::set<std::string> elsewhere_;
+  pid_t root_ = 0;
+  std::size_t descriptors_ = 0;
+  bool ending_ = false;
   std::vector<std::string> notes_;
+  std::size_t unsaid_ = 0;
   std::jthread closing_;  // of the returns' events
   std::chrono::steady_clock::time_point began_;
 };

@@ -132,6 +132,11 @@ std::string called_text(const Called& called) {
                                       : called.how == "audit"
                                           ? "the loader's audit interface (LD_AUDIT)"
                                           : called.how);
+  if (called.executions && called.executions_watched != called.executions) {
+    text += fmt::format(
+        "; {} of {} that ran {} watched whole", called.executions_watched.value_or(0),
+        counted(*called.executions, "program"), called.executions_watched == 1U ? "was" : "were");
+  }
   if (called.lost > 0) {
     text += fmt::format("; {} records were lost: the counts are too low", called.lost);
   }

@@ -1,0 +1,44 @@
+#include "src/observe/calls/execution_watch.h"
+
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <time.h>
+
+#include <cstring>
+
+namespace hwprof::observe {
+
+Result<ExecutionWatch> ExecutionWatch::open(pid_t pid) {
+  perf_event_attr attr = tree_event(kInstructionHits, true);
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.task = attr.comm = attr.comm_exec = 1;
+  attr.exclude_kernel = attr.exclude_hv = 1;  // an ordinary user may have no others
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  ExecutionWatch watch;
+  TRY(watch.rings_.open(attr, pid, [](int code) {
+    return environment_error(
+        code, fmt::format("the kernel does not tell which programs run: {}", std::strerror(code)));
+  }));
+  return watch;
+}
+
+void ExecutionWatch::apply(bool all) {
+  for (const Record& record : rings_.in_order(all)) executions_.apply(record);
+}
+
+void ExecutionWatch::drain() {
+  rings_.read();
+  apply(false);
+}
+
+std::optional<std::uint64_t> ExecutionWatch::finish() {
+  rings_.disable();
+  rings_.read();
+  apply(true);
+  const bool complete = executions_.complete() && !rings_.broken();
+  return complete ? std::optional(executions_.count()) : std::nullopt;
+}
+
+}  // namespace hwprof::observe

@@ -1,0 +1,36 @@
+// Counts the programs that run in a process and all that it starts, by what the kernel records of
+// each execve: for an ordinary user, who has the LD_AUDIT table alone, which knows only of programs
+// that took part.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/observe/calls/executions.h"
+#include "src/observe/perf/rings.h"
+
+namespace hwprof::observe {
+
+class ExecutionWatch {
+ public:
+  // A child that waits for its execve.
+  static Result<ExecutionWatch> open(pid_t pid);
+  [[nodiscard]] std::vector<int> descriptors() const { return rings_.descriptors(); }
+  void drain();
+  // Absent where records were lost. To be called at the end.
+  std::optional<std::uint64_t> finish();
+
+ private:
+  ExecutionWatch() : rings_(kRingBytes) {}
+  void apply(bool all);
+
+  static constexpr std::size_t kRingBytes = 64U << 10U;
+  Rings rings_;
+  Executions executions_;
+};
+
+}  // namespace hwprof::observe

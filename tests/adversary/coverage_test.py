@@ -1,0 +1,208 @@
+"""That no BLAS was called is said only where every program that ran was watched whole."""
+
+import json
+import os
+import subprocess
+import time
+import unittest
+
+import harness
+from evidence_harness import (AS_ROOT, CALLER, EvidenceTest, has_uprobes, needs_caller, needs_root,
+                              needs_samples, sites)
+from harness import BINARY
+
+needs_uprobes = unittest.skipUnless(has_uprobes(), "needs uprobes, and root for them")
+
+# Calls sgemm_ of a library that no file of the program names: LIBRARY TIMES [SECONDS [fork]].
+CALLS = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  static float a[64 * 64], b[64 * 64], c[64 * 64];
+  const int n = 64;
+  const float one = 1, zero = 0;
+  if (count > 4 && fork() != 0) return wait(NULL) < 0;
+  void* library = dlopen(words[1], RTLD_NOW);
+  if (!library) { fprintf(stderr, "%s\n", dlerror()); return 9; }
+  void (*sgemm)() = (void (*)())dlsym(library, "sgemm_");
+  printf("up\n");
+  fflush(stdout);
+  do {
+    if (count > 3) usleep((unsigned)(1e6 * atof(words[3])));
+    for (int i = 0; i < atoi(words[2]); ++i)
+      sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  } while (count > 4);
+  return 0;
+}
+"""
+PRODUCT = r"""
+void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k,
+            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+            const float* beta, float* c, const int* ldc) {
+  for (int j = 0; j < *n; ++j)
+    for (int i = 0; i < *m; ++i) c[i + j * *ldc] = *alpha * a[i] * b[j * *ldb] + *beta;
+}
+"""
+# As root of a user namespace of its own, which any user may make.
+OWN_NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount"]
+
+
+def can_unshare(**more):
+    try:
+        return subprocess.run([*OWN_NAMESPACES, "true"], capture_output=True,
+                              **more).returncode == 0
+    except OSError:
+        return False
+
+
+def called(report):
+    return report["blas"]["evidence"]["called"]
+
+
+def count(report, symbol="sgemm_"):
+    return sum(site["count"] for site in sites(report, symbol))
+
+
+class Coverage(EvidenceTest):
+    def setUp(self):
+        super().setUp()
+        # No name that hwprof would look for before the program starts.
+        self.library = self.compile("libproduct.so", PRODUCT, "-shared", "-fPIC",
+                                    "-Wl,-soname,libproduct.so")
+        self.program = self.compile("calls", CALLS, "-ldl")
+
+    def more(self):
+        return self.as_nobody() if AS_ROOT else {}
+
+    def hidden(self):
+        """Nothing on the command line names the library."""
+        return harness.environment(CALLS=self.program, LIBRARY=self.library)
+
+    def check_inconclusive(self, report):
+        self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
+        self.assertLess(called(report)["executions_watched"], called(report)["executions"])
+        self.assertIn("%d of the %d programs" % (called(report)["executions_watched"],
+                                                 called(report)["executions"]),
+                      report["blas"]["why"])
+
+    @needs_samples
+    def test_no_call_is_said_where_all_was_watched(self):
+        for more in [self.more()] + ([{}] if has_uprobes() else []):
+            with self.subTest(**more):
+                done, report = self.observe("sh", "-c", "/bin/true; /bin/true; exit 3", **more)
+                self.assertEqual(done.returncode, 3)
+                self.assertEqual((called(report)["executions"],
+                                  called(report)["executions_watched"]), (3, 3))
+                self.assertEqual(report["blas"]["verdict"], "not-called", report["blas"]["why"])
+
+    @needs_samples
+    def test_a_program_in_a_user_namespace_keeps_its_table_to_itself(self):
+        more = self.more()
+        if not can_unshare(**more):
+            self.skipTest("the kernel lets users make no namespaces")
+        _, report = self.observe(*OWN_NAMESPACES, self.program, self.library, "200", **more)
+        self.assertEqual(called(report)["executions"], 2)
+        self.check_inconclusive(report)
+
+    @needs_samples
+    def test_a_static_program_is_not_watched_by_its_loader(self):
+        static = self.compile("static", "int main(void) { return 0; }", "-static")
+        _, report = self.observe("sh", "-c", static + "; true", **self.more())
+        self.assertEqual(called(report)["executions"], 2)
+        self.check_inconclusive(report)
+
+    @needs_uprobes
+    def test_root_sees_calls_in_other_namespaces(self):
+        for user in [[], ["--user", "nobody"]]:
+            more = self.as_nobody() if user else {}
+            if not can_unshare(**more):
+                continue
+            with self.subTest(user):
+                _, report = self.observe(
+                    *OWN_NAMESPACES, "sh", "-c",
+                    "mount -t tmpfs none /mnt && cp %s /mnt/libelsewhere.so && "
+                    "exec %s /mnt/libelsewhere.so 300 0.3" % (self.library, self.program),
+                    options=["--no-ladder", *user])
+                self.assertEqual(count(report), 300, called(report))
+                self.assertEqual(sites(report, "sgemm_")[0]["library"], "/mnt/libelsewhere.so")
+
+    @needs_uprobes
+    def test_a_name_is_another_file_in_another_namespace(self):
+        """The host's file of that name is watched, and is not what the program calls."""
+        if not can_unshare():
+            self.skipTest("the kernel lets nobody make namespaces")
+        empty = self.path("empty")
+        os.mkdir(empty)
+        other = self.path("libblas.so.3")
+        os.link(self.library, other)
+        _, report = self.observe(
+            *OWN_NAMESPACES, "sh", "-c",
+            "cp %s %s/x && mount --bind %s/x %s && exec %s %s 300 0.3" % (
+                self.library, empty, empty, other, self.program, other))
+        self.assertEqual(count(report), 300, called(report))
+
+    @needs_uprobes
+    def test_the_host_s_file_of_that_name_is_not_measured_instead(self):
+        if not can_unshare():
+            self.skipTest("the kernel lets nobody make namespaces")
+        empty = self.path("empty")
+        os.mkdir(empty)
+        other = self.path("libblas.so.3")
+        os.link(self.library, other)
+        _, report = self.observe(
+            *OWN_NAMESPACES, "sh", "-c",
+            "cp %s %s/x && mount --bind %s/x %s && exec %s %s 300 0.3" % (
+                self.library, empty, empty, other, self.program, other), options=[])
+        self.assertEqual(report["blas"]["ladder"], [])
+        self.assertIn("mount namespace", report["blas"]["ladder_note"])
+
+    @needs_uprobes
+    def test_short_processes_that_load_a_library_late(self):
+        """None of them lives until hwprof has seen what it loads, but those after it are watched."""
+        hwprof = subprocess.Popen(
+            [BINARY, "run", "--no-ladder", "--format", "json", "-o", self.path("report.json"), "--",
+             "sh", "-c", "i=0; while [ $i -lt 240 ]; do \"$CALLS\" \"$LIBRARY\" 5 >/dev/null; "
+             "i=$((i + 1)); done; echo done; sleep 1"],
+            stdout=subprocess.PIPE, text=True,
+            env=self.hidden())
+        self.assertEqual(hwprof.stdout.readline(), "done\n")
+        opened = max(len(os.listdir("/proc/%s/fd" % pid)) for pid in subprocess.run(
+            ["pgrep", "-P", str(hwprof.pid)], capture_output=True, text=True).stdout.split())
+        hwprof.communicate(timeout=60)
+        with open(self.path("report.json")) as file:
+            report = json.load(file)
+        self.assertLess(opened, 200 + 40 * os.cpu_count(), "descriptors of processes that have ended")
+        self.assertEqual(called(report)["executions"], 242)
+        self.assertLess(called(report)["executions_watched"], 242)
+        self.assertGreater(called(report)["executions_watched"], 2)
+        self.assertGreater(count(report), 100)
+        self.assertLess(len(called(report)["blind_to"]), 5)
+
+    @needs_uprobes
+    def test_very_short_programs_leave_it_open(self):
+        """Where all have ended before they could be watched."""
+        _, report = self.observe("sh", "-c", "exec \"$CALLS\" \"$LIBRARY\" 5", env=self.hidden())
+        if count(report) == 0:
+            self.check_inconclusive(report)
+
+    @needs_uprobes
+    def test_attach_watches_what_the_process_has_started(self):
+        parent = subprocess.Popen([self.program, self.library, "20", "0.01", "fork"],
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(parent.wait)
+        self.addCleanup(lambda: subprocess.run(["pkill", "-P", str(parent.pid)]))
+        self.assertEqual(parent.stdout.readline(), "up\n")
+        done = harness.hwprof("attach", "--no-ladder", "--seconds", "1", "--format", "json",
+                              "-o", self.path("report.json"), str(parent.pid))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("report.json")) as file:
+            report = json.load(file)
+        self.assertGreater(count(report), 20, called(report))
+
+
+if __name__ == "__main__":
+    harness.main()
