@@ -139,6 +139,7 @@ int wrong(const char* path) {
   call("N", reinterpret_cast<const int*>(17), wild);
   call("N", reinterpret_cast<const int*>(~0UL), wild);
   call("N", &negative, wild);
+  call("N", wild, wild);  // as a function that takes numbers where a BLAS takes pointers
   return 0;
 }
 

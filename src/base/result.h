@@ -7,6 +7,7 @@
 // do next. tl::expected, because GCC 12 has no std::expected in C++20.
 #pragma once
 
+#include <cerrno>
 #include <string>
 #include <tl/expected.hpp>
 #include <utility>
@@ -34,6 +35,7 @@ inline tl::unexpected<Error> usage_error(std::string what, std::string hint = {}
 }
 
 inline tl::unexpected<Error> environment_error(int code, std::string what, std::string hint = {}) {
+  if (hint.empty() && code == EMFILE) hint = "raise the limit: ulimit -n 4096";
   return tl::make_unexpected(Error{Fault::kEnvironment, code, std::move(what), std::move(hint)});
 }
 

@@ -39,6 +39,19 @@ int main(int count, char** words) {
   return 0;
 }
 """
+THREADS = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void* wait_for_ever(void* none) { for (;;) pause(); return none; }
+int main(void) {
+  pthread_t thread;
+  for (int i = 0; i < 700; ++i) pthread_create(&thread, NULL, wait_for_ever, NULL);
+  printf("up\n");
+  fflush(stdout);
+  for (volatile unsigned long i = 0; ; ++i) {}
+}
+"""
 PRODUCT = r"""
 void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k,
             const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
@@ -188,6 +201,27 @@ class Coverage(EvidenceTest):
         _, report = self.observe("sh", "-c", "exec \"$CALLS\" \"$LIBRARY\" 5", env=self.hidden())
         if count(report) == 0:
             self.check_inconclusive(report)
+
+    @needs_uprobes
+    def test_few_descriptors_leave_room_to_look(self):
+        """700 threads take all that there are: what is read of the process is not nothing."""
+        busy = self.compile("threads", THREADS, "-pthread")
+        program = subprocess.Popen([busy], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        self.assertEqual(program.stdout.readline(), "up\n")
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -n 1024; exec "$@"', "sh", BINARY, "attach", "--no-ladder",
+             "--seconds", "1", "--format", "json", "-o", self.path("report.json"),
+             str(program.pid)], capture_output=True, text=True, env=harness.environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("report.json")) as file:
+            report = json.load(file)
+        self.assertGreater(report["user_s"] + report["system_s"], 0.1)
+        self.assertGreater(report["peak_rss_bytes"], 0)
+        self.assertEqual(report["blas"]["verdict"], "inconclusive")
+        self.assertIsNotNone(report["blas"]["evidence"]["declared"]["environment"])
 
     @needs_uprobes
     def test_attach_watches_what_the_process_has_started(self):

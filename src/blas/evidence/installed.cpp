@@ -10,12 +10,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "src/base/text.h"
 #include "src/blas/evidence/library_file.h"
 #include "src/blas/providers/providers.h"
+#include "src/observe/proc/foreign_file.h"
 #include "src/observe/proc/program_file.h"
 
 namespace hwprof::blas {
@@ -204,13 +204,15 @@ std::vector<InstalledBlas> installed_blas() {
 report::Declared declared_of(int pid) {
   report::Declared said;
   find_default(said);
-  std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open()) {
+  const UniqueFd file = observe::open_foreign(
+      {.kind = observe::ForeignFile::Kind::kEnvironment, .pid = pid, .path = {}});
+  const auto bytes = file.valid() ? read_text(file.get()) : std::nullopt;
+  if (!bytes) {
     said.environment_reason =
         fmt::format("the environment of process {} is not readable: {}", pid, std::strerror(errno));
+    return said;
   }
-  for (const std::string_view entry : split(bytes, '\0')) add_variable(entry, said.environment);
+  for (const std::string_view entry : split(*bytes, '\0')) add_variable(entry, said.environment);
   return said;
 }
 

@@ -187,10 +187,12 @@ std::string loss_of(const Evidence& evidence, const Verdict& verdict,
 
 // Where no call was seen: why there may have been some.
 std::string what_was_not_watched(const report::Called& called) {
-  if (called.how == "none") return "calls were not watched";
+  if (called.how == "none")
+    return "calls were not watched" + (called.reason.empty() ? "" : ": " + called.reason);
   if (called.lost > 0) return fmt::format("{} records of calls were lost", called.lost);
   if (!called.executions || !called.executions_watched)
     return "whether calls were watched in all programs that ran is not known";
+  if (*called.executions == 1) return "not all of its calls could be watched";
   return fmt::format("calls were watched whole in {} of the {} programs that ran",
                      *called.executions_watched, *called.executions);
 }
@@ -212,16 +214,15 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     result.why = watched
                      ? fmt::format("no BLAS call was seen, and {} samples are too few to tell more",
                                    evidence.executed.samples)
-                     : fmt::format("calls were not watched, and {} samples are too few",
-                                   evidence.executed.samples);
-    result.fix = watched ? "run it for longer" : "run it for longer, or as root";
+                     : fmt::format("{} samples are too few, and {}", evidence.executed.samples,
+                                   what_was_not_watched(called));
+    result.fix = "run it for longer";
     return;
   }
   if (!called.covers_all()) {
     result.why = fmt::format("{}, but {}",
                              work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
                              what_was_not_watched(called));
-    if (called.how == "none") result.fix = "watch calls: as root, without --no-calls";
     if (called.how == "audit") result.fix = "run hwprof as root";
     return;
   }

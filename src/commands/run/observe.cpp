@@ -263,10 +263,12 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
 
   const auto begin = Clock::now();
   ProcessInfo last = first;
+  bool seen = false;
   const auto remember = [&] {
     auto now = process_info(pid);
     if (!now || now->start_ticks != first.start_ticks || now->state == 'Z') return;
     last = *std::move(now);
+    seen = true;
     if (const auto peak = peak_rss_bytes(pid)) record.peak_rss_bytes = peak;
   };
   Watch watch{.exit_descriptor = pidfd.get(),
@@ -282,8 +284,13 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
   record.detached = !watch_until_end(watch);
   record.wall_s = seconds_since(begin);
   remember();
-  record.user_s = last.user_s - first.user_s;
-  record.system_s = last.system_s - first.system_s;
+  if (seen) {
+    record.user_s = last.user_s - first.user_s;
+    record.system_s = last.system_s - first.system_s;
+  } else {
+    warn(record, "process",
+         "the CPU time of the process is not known: it ended before it could be read");
+  }
   if (!record.peak_rss_bytes) record.peak_rss_reason = "it ended before it could be read";
   if (counting) record.counters = counting->finish();
   evidence.finish(record);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -164,9 +165,13 @@ Result<void> Uprobes::add(const RoutineFile& file) {
 
 Result<void> Uprobes::keep_within_budget(std::size_t descriptors) {
   descriptors_ += descriptors;
-  if (descriptors_ <= kMostDescriptors) return {};
-  return environment_error(
-      EMFILE, fmt::format("they would take more than {} descriptors", kMostDescriptors));
+  rlimit limit{};
+  // Samples and counters need as many again.
+  const std::size_t most = ::getrlimit(RLIMIT_NOFILE, &limit) == 0
+                               ? std::min<std::size_t>(kMostDescriptors, limit.rlim_cur / 2)
+                               : kMostDescriptors;
+  if (descriptors_ <= most) return {};
+  return environment_error(EMFILE, fmt::format("they would take more than {} descriptors", most));
 }
 
 Result<void> Uprobes::open_thread(const Span& span, pid_t tid, bool before_exec) {

@@ -338,7 +338,7 @@ Result<Worker> start_worker(const Account& user, const WorkerTask& work) {
     ::kill(pid, SIGKILL);
     retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
     return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
-                             "hwprof run needs Linux 5.3");
+                             code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
   }
   return worker;
 }

@@ -46,7 +46,7 @@ struct Orders {
 };
 
 // Which step failed goes home beside the errno.
-enum class Step : int { kPin, kUser, kExec };
+enum class Step : int { kReady, kPin, kUser, kExec };
 struct Failure {
   Step step = Step::kExec;
   int code = 0;
@@ -63,6 +63,8 @@ struct Failure {
   // Before its observers come: they may watch what is the user's.
   const bool refused = orders.account && !become(*orders.account);
   const int why = errno;
+  const Failure ready{Step::kReady, 0};
+  if (::write(orders.failure, &ready, sizeof ready) != sizeof ready) ::_exit(127);
   char go = 0;
   const ssize_t got = retry_interrupted([&] { return ::read(orders.go, &go, 1); });
   if (got != 1) ::_exit(127);  // hwprof is gone or gave up: nothing has begun
@@ -128,13 +130,17 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
   child.path_ = path;
   child.go_ = std::move(go.writer);
   child.failure_ = std::move(failure.reader);
+  // Whose process it is must be settled before anybody asks.
+  Failure ready;
+  failure.writer.reset();
+  retry_interrupted([&] { return ::read(child.failure_.get(), &ready, sizeof ready); });
   child.pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!child.pidfd_.valid()) {
     const int code = errno;
     child.go_.reset();
     retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
     return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
-                             "hwprof run needs Linux 5.3");
+                             code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
   }
   return child;
 }
@@ -157,6 +163,8 @@ Result<void> Child::release() {
   if (got != static_cast<ssize_t>(sizeof failure))
     return environment_error(0, fmt::format("{}: ended before it began", path_));
   switch (failure.step) {
+    case Step::kReady:
+      break;
     case Step::kPin:
       return environment_error(
           0, fmt::format("cannot pin {}: {}", path_, std::strerror(failure.code)));

@@ -49,6 +49,8 @@ UniqueFd open_foreign_here(const ForeignFile& file) {
   switch (file.kind) {
     case ForeignFile::Kind::kMaps:
       return open(fmt::format("/proc/{}/maps", file.pid), O_RDONLY);
+    case ForeignFile::Kind::kEnvironment:
+      return open(fmt::format("/proc/{}/environ", file.pid), O_RDONLY);
     case ForeignFile::Kind::kProgram:
       return open(fmt::format("/proc/{}/exe", file.pid), O_PATH);
     case ForeignFile::Kind::kMemory:

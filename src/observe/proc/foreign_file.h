@@ -14,11 +14,12 @@ namespace hwprof::observe {
 // A file of another process, to read.
 struct ForeignFile {
   enum class Kind : std::uint32_t {
-    kMaps,     // its memory map
-    kProgram,  // a name of the program that it runs (O_PATH)
-    kMemory,   // its memory, at its addresses
-    kMapped,   // the file that is mapped from `start` to `end`, whatever its name says by now
-    kInRoot,   // the file that the process finds at `path`: it may live in another mount namespace
+    kMaps,         // its memory map
+    kEnvironment,  // as it began with it
+    kProgram,      // a name of the program that it runs (O_PATH)
+    kMemory,       // its memory, at its addresses
+    kMapped,       // the file that is mapped from `start` to `end`, whatever its name says by now
+    kInRoot,  // the file that the process finds at `path`: it may live in another mount namespace
   };
   Kind kind = Kind::kMaps;
   pid_t pid = 0;

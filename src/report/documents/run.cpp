@@ -133,9 +133,8 @@ std::string called_text(const Called& called) {
                                           ? "the loader's audit interface (LD_AUDIT)"
                                           : called.how);
   if (called.executions && called.executions_watched != called.executions) {
-    text += fmt::format(
-        "; {} of {} that ran {} watched whole", called.executions_watched.value_or(0),
-        counted(*called.executions, "program"), called.executions_watched == 1U ? "was" : "were");
+    text += fmt::format("; programs watched whole: {} of {}", called.executions_watched.value_or(0),
+                        *called.executions);
   }
   if (called.lost > 0) {
     text += fmt::format("; {} records were lost: the counts are too low", called.lost);
