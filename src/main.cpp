@@ -11,6 +11,8 @@
 #include "src/blas/ladder/rung.h"
 #include "src/cli/options.h"
 #include "src/commands/commands.h"
+#include "src/observe/proc/signals.h"
+#include "src/report/printable.h"
 #include "src/report/render/write_report.h"
 
 namespace {
@@ -27,9 +29,11 @@ Result<int> run(const std::vector<std::string>& args) {
 }
 
 int complain(const Error& error) {
-  // Not fmt::print, which throws where standard error cannot be written.
-  std::string text = fmt::format("hwprof: error: {}\n", error.what);
-  if (!error.hint.empty()) text += fmt::format("  hint: {}\n", error.hint);
+  // What is named may have been named by another user (printable.h). Not fmt::print, which throws
+  // where standard error cannot be written.
+  using hwprof::report::printable;
+  std::string text = fmt::format("hwprof: error: {}\n", printable(error.what));
+  if (!error.hint.empty()) text += fmt::format("  hint: {}\n", printable(error.hint));
   std::fputs(text.c_str(), stderr);
   return error.fault == Fault::kUsage ? 2 : 3;
 }
@@ -48,6 +52,7 @@ void reserve_standard_descriptors() {
 
 int main(int argc, char** argv) {
   reserve_standard_descriptors();
+  hwprof::ignore_file_size_limit();
   try {
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (!args.empty() && args.front() == hwprof::blas::kRungCommand) {

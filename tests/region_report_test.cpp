@@ -1,6 +1,7 @@
 // The arithmetic of a report, on trees made by hand.
 #include "counters/regions/region_report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -114,10 +115,9 @@ TEST(RegionReport, ThreadsAreMergedInTheOrderOfTheirPaths) {
   RegionNode* b = add_node(second, second.root(), "b", {2, 20, 10, 2, 1});
   add_node(second, b, "a", {2, 10, 10, 1, 1});
   add_node(second, second.root(), "a", {4, 40, 40, 4, 4});
-  RegionSums left, all;
-  left.merge(first);
+  RegionSums all;
   all.merge(second);
-  all.merge(left);
+  all.merge(first);
   RegionTotals totals;
   totals.sums = all;
   const RegionReport report = make_region_report(setup_of({0, 0, {0}, {0}}), std::move(totals));
@@ -127,6 +127,50 @@ TEST(RegionReport, ThreadsAreMergedInTheOrderOfTheirPaths) {
   EXPECT_EQ(report.rows[2].calls, 5u);
   EXPECT_EQ(report.rows[2].threads, 2u);
   EXPECT_EQ(report.rows[2].raw_total_ns, 50);
+}
+
+TEST(RegionReport, NamesBeyondAllMeasureAreCounted) {
+  constexpr int kThreads = 4, kNames = 40'000;
+  RegionSums all;
+  std::uint64_t left_out = 0;
+  std::size_t refused = 0;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    RegionTree tree(0);
+    for (int i = 0; i < kNames; ++i) {
+      RegionNode* node = tree.child(tree.root(), fmt::format("{} {}", thread, i).c_str());
+      if (node == nullptr) ++refused;
+      if (node != nullptr) node->entered.add(1);
+    }
+    left_out += all.merge(tree);
+  }
+  EXPECT_EQ(refused, 0u) << "the trees of ended threads take no room";
+  EXPECT_EQ(all.nodes().size() + left_out, kThreads * kNames + 1u);
+  EXPECT_LE(all.nodes().size(), 65536u);
+}
+
+TEST(RegionTree, ThreadsShareTheRoomForNames) {
+  constexpr int kThreads = 4, kNames = 60'000;
+  std::vector<std::unique_ptr<RegionTree>> trees;
+  std::size_t made = 0;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    RegionTree& tree = *trees.emplace_back(std::make_unique<RegionTree>(0));
+    for (int i = 0; i < kNames; ++i)
+      made += tree.child(tree.root(), std::to_string(i).c_str()) != nullptr ? 1 : 0;
+  }
+  EXPECT_GT(made, 2u * kNames);
+  EXPECT_LE(made, 131072u);
+}
+
+TEST(RegionReport, NamesReachNoTerminalAsTheyAre) {
+  RegionTree tree(0);
+  add_node(tree, tree.root(),
+           "a\x1b[2Jb\xc2\x9b"
+           "2Jc\xff"
+           "d\xe2\x80\xae"
+           "e\xc3\xa9",
+           {1, 10, 10, 0, 0});
+  EXPECT_THAT(regions_as_text(make_region_report({}, totals_of(tree))),
+              HasSubstr("a?[2Jb?2Jc?d?e\xc3\xa9"));
 }
 
 // A writer that never rests: a sum is of one moment all the same.

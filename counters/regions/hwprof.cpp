@@ -58,8 +58,9 @@ void complain(const Result<void>& done) {
   if (!done) std::fprintf(stderr, "hwprof: %s\n", text_of(done.error()).c_str());
 }
 
-tl::unexpected<Error> no_memory(std::string what) {
-  return environment_error(ENOMEM, "no memory for " + std::move(what));
+// Makes no text: there may be no room for it.
+void complain_of_memory(const char* what) {
+  std::fprintf(stderr, "hwprof: no memory for %s\n", what);
 }
 
 // Apart, so that the short way of an edge keeps to the registers that it need not save.
@@ -77,13 +78,13 @@ tl::unexpected<Error> no_memory(std::string what) {
 
 void write_regions_at_exit() try {
   RegionRuntime& runtime = RegionRuntime::instance();
-  const std::string path = std::getenv("HWPROF_REGIONS");
+  const std::string& path = runtime.report_path_;
   const bool json = path.ends_with(".json");
   if (runtime.is_fork_ && runtime.totals().threads == 0) return;
   complain(write_file(path_of_process(path, runtime.is_fork_),
                       make_report(json ? HWPROF_JSON : HWPROF_TEXT)));
-} catch (const std::bad_alloc&) {
-  complain(no_memory("the report of regions"));
+} catch (...) {  // memory ran out; whatever it was, the program ends as it would without us
+  complain_of_memory("the report of regions");
 }
 
 void write_trace_at_exit() try {
@@ -91,8 +92,8 @@ void write_trace_at_exit() try {
   if (runtime.is_fork_ && runtime.totals().threads == 0) return;
   complain(write_file(path_of_process(*runtime.trace_path_, runtime.is_fork_),
                       runtime.trace_text().value_or(TraceText()).json));
-} catch (const std::bad_alloc&) {
-  complain(no_memory("the trace"));
+} catch (...) {  // memory ran out; whatever it was, the program ends as it would without us
+  complain_of_memory("the trace");
 }
 
 }  // namespace hwprof
@@ -104,7 +105,7 @@ extern "C" {
 
 const char* hwprof_start(const char* events) try {
   return hwprof::problem_of(RegionRuntime::instance().start(events == nullptr ? "" : events));
-} catch (const std::bad_alloc&) {
+} catch (...) {
   return "no memory";
 }
 
@@ -136,7 +137,7 @@ void hwprof_describe(hwprof_region region, const char* type, const char* shape) 
 
 const char* hwprof_trace(const char* path) try {
   return hwprof::problem_of(RegionRuntime::instance().trace(path == nullptr ? "" : path));
-} catch (const std::bad_alloc&) {
+} catch (...) {
   return "no memory";
 }
 
@@ -145,13 +146,13 @@ const char* hwprof_write_trace(const char* path) try {
   const auto trace = RegionRuntime::instance().trace_text();
   if (!trace) return "no trace was asked for; call hwprof_trace() before the first region";
   return hwprof::problem_of(hwprof::write_file(path, trace->json));
-} catch (const std::bad_alloc&) {
+} catch (...) {
   return "no memory";
 }
 
 char* hwprof_report(hwprof_format format) try {
   return strdup(hwprof::make_report(format).c_str());
-} catch (const std::bad_alloc&) {
+} catch (...) {
   return nullptr;
 }
 
@@ -160,7 +161,7 @@ void hwprof_free(char* report) { std::free(report); }
 const char* hwprof_write(const char* path, hwprof_format format) try {
   if (path == nullptr) return "no path";
   return hwprof::problem_of(hwprof::write_file(path, hwprof::make_report(format)));
-} catch (const std::bad_alloc&) {
+} catch (...) {
   return "no memory";
 }
 

@@ -17,7 +17,7 @@
  *   subtracts it and keeps the raw numbers beside ("raw" and "corrected" in JSON).
  * Where events cannot be counted, times go on and the report says why.
  *
- * Environment (read at the first use)
+ * Environment (read at the first use; not in a setuid program)
  *   HWPROF_EVENTS   events to count, comma-separated; hwprof_start() takes precedence
  *   HWPROF_REGIONS  file for the report when the program exits; JSON if it ends in ".json". "%p" in
  *                   it stands for the process id, which a child made by fork() else appends.

@@ -97,8 +97,9 @@ namespace {
 }  // namespace
 
 void RegionRuntime::set_up() {
+  // Of a setuid program the variables are somebody else's: none of them counts.
   if (!setup_) {
-    const char* events = std::getenv("HWPROF_EVENTS");
+    const char* events = ::secure_getenv("HWPROF_EVENTS");
     auto chosen = choose_region_events(events == nullptr ? "" : events);
     if (chosen) {
       setup_ = *std::move(chosen);
@@ -110,21 +111,24 @@ void RegionRuntime::set_up() {
   }
   if (calibrated_) return;
   calibrated_ = true;
-  pthread_key_create(&key_,
-                     [](void* member) { instance().end_thread(static_cast<Member*>(member)); });
-  if (const char* path = std::getenv("HWPROF_REGIONS"); path != nullptr && *path != '\0')
+  has_key_ = pthread_key_create(&key_, [](void* member) {
+               instance().end_thread(static_cast<Member*>(member));
+             }) == 0;
+  if (const char* path = ::secure_getenv("HWPROF_REGIONS"); path != nullptr && *path != '\0') {
+    report_path_ = path;  // the program may have cleared its environment by the end
     std::atexit(write_regions_at_exit);
+  }
   set_up_trace();
 }
 
 void RegionRuntime::set_up_trace() {
-  const char* path = std::getenv("HWPROF_TRACE");
+  const char* path = ::secure_getenv("HWPROF_TRACE");
   if (!trace_path_ && path != nullptr && *path != '\0') trace_path_ = path;
   if (!trace_path_) return;
   if (!trace_path_->empty()) std::atexit(write_trace_at_exit);
   if (trace_calls_ != 0) return;
   trace_calls_ = kTraceCalls;
-  const char* calls = std::getenv("HWPROF_TRACE_CALLS");
+  const char* calls = ::secure_getenv("HWPROF_TRACE_CALLS");
   if (calls == nullptr || *calls == '\0') return;
   const auto wanted = parse_unsigned(calls);
   if (wanted && *wanted > 0 && *wanted <= kMostTraceCalls)
@@ -216,7 +220,7 @@ RegionThread* RegionRuntime::start_thread() noexcept try {
   auto trace = make_trace(counters ? &*counters : nullptr);
   auto member = std::make_unique<Member>(++last_number_, setup_->natives.size(),
                                          std::move(counters), std::move(trace));
-  if (pthread_setspecific(key_, member.get()) != 0) return nullptr;
+  if (!has_key_ || pthread_setspecific(key_, member.get()) != 0) return nullptr;
   ++ended_.threads;
   live_.push_back(member.get());
   return caller_regions = &member.release()->regions;
@@ -274,7 +278,7 @@ void RegionRuntime::end_thread(Member* member) {
   live_.erase(std::find(live_.begin(), live_.end(), member));
   ended_.ended_inside += open == 0 ? 0 : 1;
   add_mishaps(member->regions.mishaps(), ended_);
-  ended_.sums.merge(member->regions.tree());
+  ended_.dropped += ended_.sums.merge(member->regions.tree());
   if (member->trace == nullptr) return;
   if (traced_.size() == kMostEndedTraces) {
     untraced_ += member->trace->added();
@@ -299,7 +303,8 @@ void RegionRuntime::start_again_in_child() {
   last_foreign_number_ = last_number_;
   is_fork_ = true;
   caller_regions = nullptr;
-  pthread_setspecific(key_, nullptr);
+  RegionTree::forget_others();
+  if (has_key_) pthread_setspecific(key_, nullptr);
   mutex_.unlock();
 }
 
@@ -309,7 +314,7 @@ RegionTotals RegionRuntime::totals() {
   totals.not_open += not_open_;
   totals.memory_watched = hwprof_memory_of_thread != nullptr;
   for (Member* member : live_) {
-    totals.sums.merge(member->regions.tree());
+    totals.dropped += totals.sums.merge(member->regions.tree());
     add_mishaps(member->regions.mishaps(), totals);
   }
   return totals;

@@ -104,10 +104,12 @@ class RegionRuntime {
   std::mutex mutex_;
   std::optional<RegionSetup> setup_;
   pthread_key_t key_{};
+  bool has_key_ = false;  // until there is a region, key_ may be that of another library
   std::vector<Member*> live_;
   // Ended, and kept for the trace. Never destroyed.
   std::vector<Member*> traced_;
   std::uint64_t untraced_ = 0;  // calls of those for which there was no room
+  std::string report_path_;     // HWPROF_REGIONS
   std::optional<std::string> trace_path_;
   std::size_t trace_calls_ = 0;    // a thread
   RegionTotals ended_;             // sums of ended threads; the counts of threads are of all

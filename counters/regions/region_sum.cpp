@@ -70,6 +70,7 @@ RegionSum copy_of(const RegionTree& tree, const RegionNode& node) {
 }  // namespace
 
 std::size_t RegionSums::child(Key key) {
+  if (nodes_.size() >= kMost && !index_.contains(key)) return kNoRoom;
   const auto [place, is_new] = index_.try_emplace(std::move(key), nodes_.size());
   if (is_new) {
     const Key& of = place->first;
@@ -83,13 +84,18 @@ std::size_t RegionSums::child(Key key) {
   return place->second;
 }
 
-void RegionSums::merge(const RegionTree& tree) {
+std::uint64_t RegionSums::merge(const RegionTree& tree) {
+  std::uint64_t left_out = 0;
   std::vector<std::pair<const RegionNode*, std::size_t>> pending{{tree.root(), 0}};
   while (!pending.empty()) {
     const auto [from, to] = pending.back();
     pending.pop_back();
     const auto add = [&, to = to](const RegionNode* node) {
       const std::size_t target = child({to, node->name.text(), node->type, node->shape});
+      if (target == kNoRoom) {  // with all below it
+        left_out += node->entered.load();
+        return;
+      }
       add_numbers(copy_of(tree, *node), nodes_[target]);
       pending.emplace_back(node, target);
     };
@@ -104,15 +110,7 @@ void RegionSums::merge(const RegionTree& tree) {
         add(described);
     }
   }
-}
-
-void RegionSums::merge(const RegionSums& part) {
-  std::vector<std::size_t> target_of(part.nodes_.size());  // the root to the root
-  for (std::size_t i = 1; i < part.nodes_.size(); ++i) {
-    const RegionSum& node = part.nodes_[i];
-    target_of[i] = child({target_of[node.parent], node.name, node.type, node.shape});
-    add_numbers(node, nodes_[target_of[i]]);
-  }
+  return left_out;
 }
 
 }  // namespace hwprof

@@ -31,9 +31,9 @@ class RegionSums {
  public:
   RegionSums() : nodes_(1) {}
 
-  // Adds the tree of one thread, which may go on at the same time.
-  void merge(const RegionTree& tree);
-  void merge(const RegionSums& part);
+  // Adds the tree of one thread, which may go on at the same time. Entries of paths for which there
+  // was no room are left out; gives how many.
+  std::uint64_t merge(const RegionTree& tree);
 
   [[nodiscard]] const std::vector<RegionSum>& nodes() const { return nodes_; }
 
@@ -45,6 +45,8 @@ class RegionSums {
   };
   std::size_t child(Key key);
 
+  // Threads that come and go, each with names of its own, must not fill the memory. 30 MB.
+  static constexpr std::size_t kMost = 65536, kNoRoom = ~std::size_t{0};
   std::vector<RegionSum> nodes_;
   std::map<Key, std::size_t> index_;
 };

@@ -8,8 +8,9 @@
 namespace hwprof {
 namespace {
 
-// A program that makes up names (one an iteration) must not fill the memory. 20 MB a thread.
-constexpr std::size_t kMostPaths = 65536;
+// A program that makes up names (one an iteration) must not fill the memory: 20 MB a thread, 40 MB
+// all threads that live.
+constexpr std::size_t kMostPaths = 65536, kMostPathsOfAll = 131072;
 
 // Never a name: those end at their first 0.
 std::string description_key(std::string_view type, std::string_view shape) {
@@ -52,7 +53,7 @@ RegionNode* RegionTree::find_or_make(RegionNode* parent, const char* name) try {
   if (parent != &root_ && parent->name.is(name)) return parent->hint = parent;
   const auto found = index_.find({parent, name});
   if (found != index_.end()) return parent->hint = found->second;
-  if (nodes_.size() >= kMostPaths) return nullptr;
+  if (!has_room()) return nullptr;
 
   RegionNode* node = add(name, parent);
   index_.emplace(Key{parent, node->name.text()}, node);
@@ -65,8 +66,13 @@ RegionNode* RegionTree::find_or_make(RegionNode* parent, const char* name) try {
   return nullptr;
 }
 
+bool RegionTree::has_room() const {
+  return nodes_.size() < kMostPaths && paths_of_all < kMostPathsOfAll;
+}
+
 RegionNode* RegionTree::add(const char* name, RegionNode* parent) {
   nodes_.push_back(std::make_unique<RegionNode>(name, parent, event_count_));
+  ++paths_of_all;
   return nodes_.back().get();
 }
 
@@ -75,7 +81,7 @@ RegionNode* RegionTree::described(RegionNode* node, const char* type, const char
   std::string key = description_key(type, shape);
   const auto found = index_.find({plain, key});
   if (found != index_.end()) return found->second;
-  if (nodes_.size() >= kMostPaths) return nullptr;
+  if (!has_room()) return nullptr;
 
   RegionNode* made = add(plain->name.text().c_str(), plain->parent);
   made->plain = plain;

@@ -140,6 +140,11 @@ struct RegionNode {
 class RegionTree {
  public:
   explicit RegionTree(std::size_t event_count, bool user_space = false);
+  RegionTree(const RegionTree&) = delete;
+  RegionTree& operator=(const RegionTree&) = delete;
+  ~RegionTree() { paths_of_all -= nodes_.size(); }
+  // In a child of fork: the trees of the parent stay where they are, and take none of its room.
+  static void forget_others() { paths_of_all = 0; }
 
   RegionNode* root() { return &root_; }
   [[nodiscard]] const RegionNode* root() const { return &root_; }
@@ -193,6 +198,7 @@ class RegionTree {
   }
 
  private:
+  [[nodiscard]] bool has_room() const;
   RegionNode* find_or_make(RegionNode* parent, const char* name);
   RegionNode* add(const char* name, RegionNode* parent);
 
@@ -208,6 +214,7 @@ class RegionTree {
     }
   };
 
+  static inline std::atomic<std::size_t> paths_of_all = 0;
   std::size_t event_count_;
   bool user_space_;
   RegionNode root_;

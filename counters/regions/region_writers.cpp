@@ -13,11 +13,29 @@
 namespace hwprof {
 namespace {
 
-// A name must not move the cursor or colour the terminal.
-std::string printable(std::string name) {
-  for (char& letter : name)
-    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f) letter = '?';
-  return name;
+// C1 controls (U+0080 to U+009F), and what turns or hides the text behind it (general punctuation:
+// U+200B to U+200F, U+2028 to U+202E, U+2060 to U+206F).
+bool is_invisible(std::string_view letter) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(letter[i]); };
+  if (letter.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (letter.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  if (letter.size() != 3 || byte(0) != 0xe2) return false;
+  return (byte(1) == 0x80 &&
+          ((byte(2) >= 0x8b && byte(2) <= 0x8f) || (byte(2) >= 0xa8 && byte(2) <= 0xae))) ||
+         (byte(1) == 0x81 && byte(2) >= 0xa0 && byte(2) <= 0xaf);
+}
+
+// A name must not move the cursor or colour the terminal. By hand, since the library that knows
+// every letter (ICU) would be one more in each program.
+std::string printable(std::string_view name) {
+  std::string text;
+  while (!name.empty()) {
+    const std::size_t length = utf8_length(name);
+    const std::string_view letter = name.substr(0, std::max<std::size_t>(length, 1));
+    text += length == 0 || is_invisible(letter) ? "?" : letter;
+    name.remove_prefix(letter.size());
+  }
+  return text;
 }
 
 // Columns as wide as they need; the first one to the left, the others to the right. Counts letters

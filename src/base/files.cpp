@@ -4,14 +4,18 @@
 #include "src/base/files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/magic.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -30,24 +34,48 @@ tl::unexpected<Error> failed(int code, const std::string& what, std::string hint
   return environment_error(code, what + ": " + std::strerror(code), std::move(hint));
 }
 
-// While it lives, a closed pipe is the error EPIPE and not the end of the process.
-class IgnoreSigpipe {
+// While it lives, a closed pipe is the error EPIPE, and a file that grows beyond the limit EFBIG,
+// and not the end of the process.
+class IgnoreSignals {
  public:
-  IgnoreSigpipe() {
+  IgnoreSignals() {
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &before_);
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      ::sigaction(kSignals[i], &ignore, &before_[i]);
   }
-  ~IgnoreSigpipe() { ::sigaction(SIGPIPE, &before_, nullptr); }
-  IgnoreSigpipe(const IgnoreSigpipe&) = delete;
-  IgnoreSigpipe& operator=(const IgnoreSigpipe&) = delete;
+  ~IgnoreSignals() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  IgnoreSignals(const IgnoreSignals&) = delete;
+  IgnoreSignals& operator=(const IgnoreSignals&) = delete;
 
  private:
-  struct sigaction before_ = {};
+  static constexpr std::array kSignals = {SIGPIPE, SIGXFSZ};
+  std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// Where everybody may write, anybody may have put a link, to have us write what it leads to, or a
+// pipe, to have us wait. The kernel follows none of those (proc_sys_fs(5), protected_symlinks), but
+// here links are followed by hand.
+bool is_planted(const struct stat& entry, const fs::path& path) {
+  struct stat folder = {};
+  if (::stat(folder_of(path).c_str(), &folder) != 0) return false;
+  constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
+  return (folder.st_mode & kForAll) == kForAll && entry.st_uid != ::geteuid() &&
+         entry.st_uid != folder.st_uid;
+}
+
+tl::unexpected<Error> planted(const fs::path& path, const std::string& name) {
+  return failed(EACCES, "cannot write " + name,
+                path.string() +
+                    " is another user's link or pipe in a folder that all may write: "
+                    "choose another name");
 }
 
 struct Target {
@@ -68,6 +96,7 @@ Result<Target> resolve(const std::string& name) {
       target.replace = false;
       break;
     }
+    if (is_planted(info, target.path)) return planted(target.path, name);
     std::error_code error;
     const fs::path next = fs::read_symlink(target.path, error);
     if (error) return failed(error.value(), "cannot follow the link " + target.path.string());
@@ -78,6 +107,7 @@ Result<Target> resolve(const std::string& name) {
     if (S_ISDIR(info.st_mode)) {
       return failed(EISDIR, "cannot write " + name, "give the name of a file in it");
     }
+    if (S_ISFIFO(info.st_mode) && is_planted(info, target.path)) return planted(target.path, name);
     if (!S_ISREG(info.st_mode)) target.replace = false;
   } else if (errno != ENOENT) {
     return failed(errno, "cannot write " + name);
@@ -122,7 +152,9 @@ Result<void> replace(const Target& target, const std::string& bytes) {
   fs::path temporary;
   UniqueFd fd;
   for (int i = 0; i < kMostNames && !fd.valid(); ++i) {
-    temporary = folder / (".hwprof-" + std::to_string(::getpid()) + "-" + std::to_string(i));
+    std::uint64_t random = 0;  // nobody is to take the names before us
+    if (::getrandom(&random, sizeof random, 0) != sizeof random) break;
+    temporary = folder / fmt::format(".hwprof-{:016x}", random);
     fd.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!fd.valid() && errno != EEXIST) break;
   }
@@ -148,7 +180,7 @@ Result<void> replace(const Target& target, const std::string& bytes) {
 }  // namespace
 
 int write_all(int fd, std::string_view bytes) {
-  const IgnoreSigpipe guard;
+  const IgnoreSignals guard;
   while (!bytes.empty()) {
     const ssize_t written =
         retry_interrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });

@@ -5,10 +5,7 @@
 #include <cmath>
 
 namespace hwprof {
-namespace {
 
-// Bytes of the UTF-8 sequence that starts here, 0 for none (RFC 3629: shortest form, no
-// surrogates).
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -29,8 +26,6 @@ std::size_t utf8_length(std::string_view text) {
   }
   return 0;
 }
-
-}  // namespace
 
 std::string quoted(std::string_view text) {
   std::string json = "\"";

@@ -15,4 +15,8 @@ std::string number(std::optional<double> value);
 // null where it is empty.
 std::string text_or_null(std::string_view text);
 
+// Bytes of the UTF-8 sequence that `text` starts with; 0: it is none (RFC 3629: the shortest form,
+// no surrogates).
+std::size_t utf8_length(std::string_view text);
+
 }  // namespace hwprof

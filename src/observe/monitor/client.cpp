@@ -1,15 +1,14 @@
 #include "src/observe/monitor/client.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "counters/perf/open_event.h"
-#include "src/base/files.h"
 #include "src/base/text.h"
 #include "src/observe/calls/probe_set.h"
 #include "src/observe/proc/foreign_file.h"
@@ -72,14 +71,6 @@ Result<std::unique_ptr<ProbeSet>> ask_for_probes() {
   return std::make_unique<AskedProbes>();
 }
 
-Result<UniqueFd> in_memory(const std::string& bytes) {
-  UniqueFd file(::memfd_create("hwprof-report", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const int code = file.valid() ? write_all(file.get(), bytes) : errno;
-  if (code != 0)
-    return environment_error(code, fmt::format("no memory for a report: {}", std::strerror(code)));
-  return file;
-}
-
 }  // namespace
 
 MonitorClient::MonitorClient(Channel questions, Channel events)
@@ -140,15 +131,22 @@ int MonitorClient::end_wanted() {
   return reply ? reply->head.number : 0;
 }
 
+// In messages, not in a file in memory: a limit on the size of files holds for that, too.
+Result<void> MonitorClient::send_parts(std::string_view bytes) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), Channel::kMostText)))
+    TRY(ask({.ask = Ask::kPart}, bytes.substr(0, Channel::kMostText)));
+  return {};
+}
+
 Result<void> MonitorClient::save_report(const std::string& bytes) {
-  TRY(const UniqueFd file, in_memory(bytes));
-  TRY(ask({.ask = Ask::kSaveReport}, {}, file.get()));
+  TRY(send_parts(bytes));
+  TRY(ask({.ask = Ask::kSaveReport}));
   return {};
 }
 
 Result<void> MonitorClient::save_file(const std::string& path, const std::string& bytes) {
-  TRY(const UniqueFd file, in_memory(bytes));
-  TRY(ask({.ask = Ask::kSaveFile}, path, file.get()));
+  TRY(send_parts(bytes));
+  TRY(ask({.ask = Ask::kSaveFile}, path));
   return {};
 }
 

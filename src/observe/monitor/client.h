@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/result.h"
@@ -54,6 +55,8 @@ class MonitorClient {
   Result<Reply> ask(const Question& question, std::string_view text = {}, int fd = -1);
 
  private:
+  Result<void> send_parts(std::string_view bytes);
+
   Channel questions_, events_;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kReapTick{100};  // orphans that have ended wait so long
 // Of a worker that has the command's end and says nothing: rungs of a ladder take seconds.
 constexpr std::chrono::seconds kLongestSilence{180};
-constexpr off_t kMostReportBytes = off_t{512} << 20;
+constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;
 // What hwprof puts into the environment of the command.
 constexpr std::string_view kVariables[] = {"LD_AUDIT=", "HWPROF_"};
 
@@ -45,24 +44,6 @@ bool may_set(std::string_view variable) {
 }
 
 bool asks_for_end(int signal) { return signal != SIGUSR1 && signal != SIGUSR2; }
-
-Result<std::string> bytes_of(const UniqueFd& file) {
-  struct stat status {};
-  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_size > kMostReportBytes) {
-    return environment_error(EFBIG, "the worker sent no report that can be written");
-  }
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t got = 0;
-  while (got < bytes.size()) {
-    const ssize_t n = retry_interrupted([&] {
-      return ::pread(file.get(), &bytes[got], bytes.size() - got, static_cast<off_t>(got));
-    });
-    if (n <= 0) return environment_error(EIO, "the worker's report cannot be read");
-    got += static_cast<std::size_t>(n);
-  }
-  return bytes;
-}
 
 std::string how_it_ended(int status) {
   if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
@@ -112,6 +93,7 @@ class Monitor {
   std::vector<int> waiting_signals_;  // came before the command could take them
   int end_wanted_ = 0;
   std::optional<CommandEnd> last_end_;
+  std::string parts_;  // of what the worker is about to save
   std::optional<std::string> report_;
   std::optional<Result<int>> outcome_;
 };
@@ -228,16 +210,21 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       take_signals();
       answer.number = end_wanted_;
       return answer;
-    case Ask::kSaveReport: {
-      requests_.leave_rings();
-      TRY(report_, bytes_of(fd));
+    case Ask::kPart:
+      if (parts_.size() + text.size() > kMostReportBytes)
+        return environment_error(EFBIG, "the worker sent more than can be a report");
+      parts_ += text;
       return answer;
-    }
+    case Ask::kSaveReport:
+      requests_.leave_rings();
+      if (parts_.empty()) return environment_error(EINVAL, "the worker sent no report");
+      report_ = std::exchange(parts_, {});
+      return answer;
     case Ask::kSaveFile: {
+      const std::string bytes = std::exchange(parts_, {});
       const auto& files = options_.files;
       if (std::find(files.begin(), files.end(), text) == files.end())
         return environment_error(EPERM, "the command line names no such file");
-      TRY(const std::string bytes, bytes_of(fd));
       TRY(write_file(text, bytes));
       return answer;
     }

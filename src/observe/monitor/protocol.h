@@ -22,8 +22,9 @@ enum class Ask : std::uint32_t {
   kStart,         // the command; variables as text, each ended by a zero -> pid
   kRelease,       // the command runs
   kEndWanted,     // -> number: the signal that asked for the end; 0: none
-  kSaveReport,    // a memfd: to be written at the end, instead of the one before
-  kSaveFile,      // a memfd, the path as text: written now
+  kPart,          // bytes as text: more of what one of the next two saves
+  kSaveReport,    // to be written at the end, instead of the one before
+  kSaveFile,      // the path as text: written now
   kFinish,        // number: exit code
   kFail,          // an error, as text: what, a zero, hint
 };

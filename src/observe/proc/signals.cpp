@@ -16,6 +16,8 @@ constexpr int kWatchedSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SI
 sigset_t inherited_mask;
 struct sigaction inherited_child_action;
 bool watching = false;
+struct sigaction inherited_file_size_action;
+bool ignoring_file_size = false;
 
 }  // namespace
 
@@ -52,7 +54,14 @@ std::optional<SignalWatch::Signal> SignalWatch::take() {
   return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
 }
 
+void ignore_file_size_limit() {
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  ignoring_file_size = ::sigaction(SIGXFSZ, &ignore, &inherited_file_size_action) == 0;
+}
+
 void SignalWatch::restore_in_child() {
+  if (ignoring_file_size) ::sigaction(SIGXFSZ, &inherited_file_size_action, nullptr);
   if (!watching) return;
   ::sigaction(SIGCHLD, &inherited_child_action, nullptr);
   ::sigprocmask(SIG_SETMASK, &inherited_mask, nullptr);

@@ -40,4 +40,8 @@ class SignalWatch {
   UniqueFd fd_;
 };
 
+// A file of ours that grows beyond the limit (ulimit -f) is an error to be told, not the end of
+// hwprof. SignalWatch::restore_in_child() gives a child what hwprof was started with.
+void ignore_file_size_limit();
+
 }  // namespace hwprof
