@@ -160,6 +160,31 @@ Result<void> fill_record(const Record& record, void* value, const JsonIn& json, 
 
 }  // namespace
 
+Result<void> check_json(std::string_view text) {
+  constexpr std::size_t kMostBytes = std::size_t{512} << 20U;
+  constexpr int kDeepest = 200;
+  if (text.size() > kMostBytes)
+    return usage_error(
+        fmt::format("it has {} bytes, and no more than {} are read", text.size(), kMostBytes));
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kDeepest)
+        return usage_error(fmt::format("it is nested more than {} levels deep", kDeepest));
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return {};
+}
+
 Result<void> fill_from_json(const Record& record, void* value, const JsonIn& json) {
   return fill_record(record, value, json, 0, "");
 }

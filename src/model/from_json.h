@@ -2,11 +2,16 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string_view>
 
 #include "src/base/result.h"
 #include "src/model/fields.h"
 
 namespace hwprof::model {
+
+// Whether the text is fit to be parsed: neither so large nor so deeply nested that what stands for
+// it would not fit. To be asked of every text from a file. Fault::kUsage.
+Result<void> check_json(std::string_view text);
 
 // Fills `value`, a `record` as it is when new. Files of other versions: keys that are not known are
 // left out, and what has no key, or null, stays as it is. What code finds (computed fields) is not

@@ -21,6 +21,7 @@
 #include "src/blas/providers/providers.h"
 #include "src/measure/peak.h"
 #include "src/measure/statistics.h"
+#include "src/model/from_json.h"
 
 namespace hwprof::blas {
 namespace {
@@ -310,6 +311,7 @@ std::vector<std::string> rung_arguments(const RungTask& task) {
 }
 
 Result<RungResult> parse_rung_output(const std::string& out) {
+  if (!model::check_json(out)) return environment_error(0, "it printed no result");
   const auto json = nlohmann::json::parse(out, nullptr, false);
   if (!json.is_object()) return environment_error(0, "it printed no result");
   const auto text = [&](const char* key) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "src/model/from_json.h"
 #include "src/workloads/inputs/line_reader.h"
 
 namespace hwprof {
@@ -28,6 +29,8 @@ std::string place_of(std::string_view text, std::size_t byte) {
 
 // nlohmann's exceptions end here.
 Result<Json> parse(const std::string& path, const std::string& text) {
+  if (const auto fit = model::check_json(text); !fit)
+    return usage_error(fmt::format("{} cannot be read: {}", path, fit.error().what), kHowToWrite);
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

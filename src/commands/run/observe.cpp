@@ -175,7 +175,7 @@ Result<report::Run> observe_command(const RunRequest& request, MonitorClient& mo
 
   // 2. The watchers that must be there first, then the command, held before its execve.
   Evidence evidence = Evidence::prepare(request);
-  const auto regions = RegionFiles::prepare({}, !request.trace.empty());
+  const auto regions = RegionFiles::prepare(!request.trace.empty());
   if (!regions) warn(record, "regions", regions.error().what);
   std::vector<std::string> environment = evidence.environment();
   if (regions)

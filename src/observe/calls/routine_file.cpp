@@ -10,6 +10,12 @@
 #include "src/observe/elf/elf_file.h"
 
 namespace hwprof::observe {
+namespace {
+
+// OpenBLAS with LAPACK has some 700 of them; one with two interfaces, twice that.
+constexpr std::size_t kMostEntries = 2048;
+
+}  // namespace
 
 FileId file_id(int file) {
   struct stat status {};
@@ -22,7 +28,7 @@ std::optional<RoutineFile> open_routine_file(const std::string& path) {
 }
 
 std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path) {
-  RoutineFile found{path, file_id(file.get()), std::move(file), {}};
+  RoutineFile found{path, file_id(file.get()), std::move(file), {}, false};
   const ElfFile elf(found.file.get());
   if (!elf.is_native()) return std::nullopt;
   const std::vector<ElfSegment> segments = elf.segments();
@@ -39,6 +45,10 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
       if (segment == segments.end()) return;
       const std::uint64_t offset = symbol.address - segment->address + segment->offset;
       if (!seen.insert(offset).second) return;
+      if (found.entries.size() >= kMostEntries) {
+        found.cut = true;
+        return;
+      }
       found.entries.push_back({symbol.name, offset, symbol.size, routine});
     });
   }

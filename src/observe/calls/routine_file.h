@@ -25,6 +25,7 @@ struct RoutineFile {
   FileId id;  // one file may have several paths: hard links, bind mounts
   UniqueFd file;
   std::vector<EntryPoint> entries;  // each place in the file once
+  bool cut = false;                 // it has more than a BLAS can have: those are left out
 };
 // Absent when the file cannot be opened, is not regular, is not of this machine, or holds no
 // routine.

@@ -142,7 +142,12 @@ Result<void> Uprobes::add(const RoutineFile& file) {
     if (watched->second.path != file.path) tally_.also_named(watched->second.path, file.path);
     return {};
   }
-  seen_from_ns_.try_emplace(file.id, kAlways);
+  watched->second.from_ns = file.cut ? kNever : kAlways;
+  seen_from_ns_.try_emplace(file.id, watched->second.from_ns);
+  if (file.cut) {
+    say(fmt::format("{} has more routines than a BLAS can have: the first {} are watched.",
+                    file.path, file.entries.size()));
+  }
   if (same_name) {
     say(fmt::format(
         "Two files are called {}, in different mount namespaces: their calls are added up.",
@@ -349,14 +354,14 @@ std::uint64_t Uprobes::watch_late(const RoutineFile& file) {
   const std::size_t first = opened_.size();
   Result<void> opened = add(file);
   if (opened) opened = open_in_all({first, opened_.size(), false});
-  if (opened) {
+  if (opened && !file.cut) {
     say(fmt::format(
         "The first calls into {} may be missing: it was loaded before it could be watched.",
         file.path));
-  } else {
+  } else if (!opened) {
     say(fmt::format("Some calls into {} are not seen: {}.", file.path, opened.error().what));
   }
-  return watched_files_.at(file.id).from_ns = opened ? now_ns() : kNever;
+  return watched_files_.at(file.id).from_ns = opened && !file.cut ? now_ns() : kNever;
 }
 
 void Uprobes::look_at(const Mapped& mapped) {

@@ -1,13 +1,15 @@
 #include "src/observe/elf/elf_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "src/base/text.h"
+#include "src/base/untrusted_file.h"
 
 namespace hwprof::observe {
 namespace {
@@ -48,13 +50,10 @@ int entries_of(const GElf_Shdr& header) {
 }  // namespace
 
 UniqueFd open_regular_file(const std::string& path) {
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (file.valid() && (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
-    file.reset();
-    errno = EINVAL;
-  }
-  return file;
+  auto file = open_untrusted(path, {.follow_link = true});
+  if (file) return *std::move(file);
+  errno = file.error().code != 0 ? file.error().code : EINVAL;
+  return {};
 }
 
 ElfFile::ElfFile(const std::string& path) : file_(open_regular_file(path)) { begin(file_.get()); }
@@ -62,8 +61,10 @@ ElfFile::ElfFile(const std::string& path) : file_(open_regular_file(path)) { beg
 ElfFile::ElfFile(int descriptor) { begin(descriptor); }
 
 void ElfFile::begin(int descriptor) {
+  descriptor_ = descriptor;
   elf_version(EV_CURRENT);
-  if (descriptor >= 0) elf_.reset(elf_begin(descriptor, ELF_C_READ_MMAP, nullptr));
+  // Not mapped: who cuts off a file that is mapped ends whoever reads it.
+  if (descriptor >= 0) elf_.reset(elf_begin(descriptor, ELF_C_READ, nullptr));
   GElf_Ehdr header;
   if (elf_ != nullptr &&
       (elf_kind(elf_.get()) != ELF_K_ELF || gelf_getehdr(elf_.get(), &header) == nullptr)) {
@@ -87,13 +88,10 @@ std::string ElfFile::interpreter() const {
   std::string loader;
   each_segment(elf_.get(), [&](const GElf_Phdr& segment) {
     if (segment.p_type != PT_INTERP) return;
-    std::size_t size = 0;
-    const char* file = elf_rawfile(elf_.get(), &size);
-    if (file == nullptr || segment.p_offset > size || segment.p_filesz > size - segment.p_offset) {
-      return;
-    }
-    const char* text = file + segment.p_offset;
-    loader.assign(text, ::strnlen(text, segment.p_filesz));
+    std::string text(std::min<std::size_t>(segment.p_filesz, PATH_MAX), '\0');
+    const ssize_t got =
+        ::pread(descriptor_, text.data(), text.size(), static_cast<off_t>(segment.p_offset));
+    if (got > 0) loader.assign(text.data(), ::strnlen(text.data(), static_cast<std::size_t>(got)));
   });
   return loader;
 }

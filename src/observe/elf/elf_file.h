@@ -86,6 +86,7 @@ class ElfFile {
     void operator()(Elf* elf) const { elf_end(elf); }
   };
   UniqueFd file_;  // where it was opened here
+  int descriptor_ = -1;
   std::unique_ptr<Elf, End> elf_;
 };
 

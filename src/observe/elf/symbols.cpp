@@ -25,10 +25,26 @@ struct DwflEnd {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
 };
 
+// elfutils opens what a file names as its debug file, and waits where that is a pipe. Looked for
+// where elfutils looks; a file that is changed in between costs the worker its time (monitor.h),
+// not more.
+int find_debug_file(Dwfl_Module* module, void** user, const char* name, Dwarf_Addr base,
+                    const char* file, const char* link, GElf_Word checksum, char** found) {
+  const std::string path = file == nullptr ? "" : file;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  if (link != nullptr) {
+    for (const std::string& one : {folder, folder + ".debug/", "/usr/lib/debug" + folder}) {
+      struct stat status {};
+      if (::stat((one + link).c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return -1;
+    }
+  }
+  return dwfl_standard_find_debuginfo(module, user, name, base, file, link, checksum, found);
+}
+
 const Dwfl_Callbacks& callbacks() {
   static char* debug_path = nullptr;  // elfutils' own: beside the file, .debug/, /usr/lib/debug
   static const Dwfl_Callbacks value = {.find_elf = dwfl_build_id_find_elf,
-                                       .find_debuginfo = dwfl_standard_find_debuginfo,
+                                       .find_debuginfo = find_debug_file,
                                        .section_address = dwfl_offline_section_address,
                                        .debuginfo_path = &debug_path};
   return value;

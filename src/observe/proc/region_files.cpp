@@ -1,7 +1,6 @@
 #include "src/observe/proc/region_files.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "src/base/text.h"
+#include "src/base/untrusted_file.h"
 #include "src/model/from_json.h"
 
 namespace hwprof {
@@ -22,6 +21,14 @@ using RegionJson = nlohmann::json;
 constexpr const char* kVariable = "HWPROF_REGIONS";
 constexpr const char* kTraceVariable = "HWPROF_TRACE";
 constexpr std::string_view kProcess = "%p";
+constexpr std::size_t kDeepestPath = 65536;  // as deep as libhwprof goes
+constexpr std::uint64_t kMostRegionBytes = 256U << 20U;
+constexpr std::size_t kMostFiles = 10'000;
+
+// Who may have written them is who runs the program: this process has no other rights.
+Result<std::string> read_file(const fs::path& path) {
+  return read_untrusted(path.string(), {.owner = ::geteuid(), .most_bytes = kMostRegionBytes});
+}
 
 bool is_number(std::string_view text) {
   return !text.empty() &&
@@ -49,6 +56,7 @@ std::vector<fs::path> found(const std::string& pattern) {
   for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
     const fs::path path = folder / entry.path().filename();
     if (belongs_to(path.string(), pattern)) paths.push_back(path);
+    if (paths.size() >= kMostFiles) break;
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -68,6 +76,7 @@ void name_counts(report::Region& region, const std::vector<report::RegionsFile::
 }  // namespace
 
 Result<report::Regions> parse_regions(const std::string& text) {
+  TRY(model::check_json(text));
   const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
   if (json.is_discarded()) return usage_error("it is no JSON, or cut off");
   const std::string_view known = model::record<report::RegionsFile>().schema;
@@ -79,14 +88,17 @@ Result<report::Regions> parse_regions(const std::string& text) {
         known));
   TRY(report::RegionsFile file, model::from_json<report::RegionsFile>(json));
   for (report::Region& region : file.regions.rows) {
-    if (!region.path.empty()) region.name = region.path.back();
+    if (region.path.empty() || region.path.size() > kDeepestPath)
+      return usage_error(fmt::format("a region has a path of {} names", region.path.size()));
+    region.name = region.path.back();
+    region.depth = region.path.size() - 1;
     if (region.calls == 0) region.total_ns = region.self_ns = std::nullopt;
     name_counts(region, file.events);
   }
   return std::move(file.regions);
 }
 
-Result<RegionFiles> RegionFiles::prepare(const std::optional<std::string>& user, bool trace) {
+Result<RegionFiles> RegionFiles::prepare(bool trace) {
   RegionFiles files;
   if (const char* given = std::getenv(kVariable); given != nullptr && *given != '\0') {
     files.pattern_ = given;
@@ -102,11 +114,6 @@ Result<RegionFiles> RegionFiles::prepare(const std::optional<std::string>& user,
   files.folder_ = *std::move(folder);
   if (files.own_pattern_) files.pattern_ = fmt::format("{}/{}.json", path, kProcess);
   if (trace) files.trace_pattern_ = fmt::format("{}/{}.trace", path, kProcess);
-  if (user) {
-    const passwd* entry = ::getpwnam(user->c_str());
-    if (entry == nullptr || ::chown(path.c_str(), entry->pw_uid, entry->pw_gid) != 0)
-      return environment_error(errno, fmt::format("cannot give {} to {}", path, *user));
-  }
   return files;
 }
 
@@ -123,7 +130,9 @@ std::optional<RegionFiles::Trace> RegionFiles::trace() const {
   Trace trace;
   RegionJson merged;
   for (const fs::path& path : found(trace_pattern_)) {
-    RegionJson one = RegionJson::parse(read_text_file(path).value_or(""), nullptr, false);
+    const auto text = read_file(path);
+    if (!text || !model::check_json(*text)) continue;
+    RegionJson one = RegionJson::parse(*text, nullptr, false);
     if (!one.is_object() || !one.contains("traceEvents")) continue;  // cut off with its process
     const RegionJson about = one.value("otherData", RegionJson::object());
     trace.calls += about.value("calls", std::uint64_t{0});
@@ -147,9 +156,8 @@ std::vector<report::Regions> RegionFiles::read() const {
     std::error_code ignored;
     const auto known = before_.find(path);
     if (known != before_.end() && known->second == fs::last_write_time(path, ignored)) continue;
-    const auto text = read_text_file(path);
-    Result<report::Regions> regions = usage_error("it cannot be read");
-    if (text) regions = parse_regions(*text);
+    const auto text = read_file(path);
+    auto regions = text ? parse_regions(*text) : error_of(text);
     if (regions && regions->rows.empty() && regions->notes.empty()) continue;
     if (!regions) {
       report::Regions unread;

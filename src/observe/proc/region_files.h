@@ -17,10 +17,10 @@ namespace hwprof {
 
 class RegionFiles {
  public:
-  // In a private folder, which goes with this object; given to `user`, whose rights the program
-  // gets. Where the environment has HWPROF_REGIONS already, that is left as it is, and read.
-  // `trace`: each process leaves a trace of its calls, too.
-  static Result<RegionFiles> prepare(const std::optional<std::string>& user, bool trace);
+  // In a private folder, which goes with this object. Where the environment has HWPROF_REGIONS
+  // already, that is left as it is, and read. `trace`: each process leaves a trace of its calls,
+  // too.
+  static Result<RegionFiles> prepare(bool trace);
   [[nodiscard]] std::vector<std::string> environment() const;  // NAME=value for the command
   // Of each process, once they have ended; what could not be read is a note of its own.
   [[nodiscard]] std::vector<report::Regions> read() const;

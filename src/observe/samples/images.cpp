@@ -18,6 +18,8 @@ namespace {
 // Descriptors are kept, since a path may name another file by the end of the program; they must not
 // use up those of the process.
 constexpr std::size_t kMaximumOpenFiles = 400;
+constexpr std::size_t kMostGenerations = 10'000;
+constexpr std::uint64_t kMostLiveBytes = 64U << 20U;
 
 // Names of mappings that are no files, though some begin with a slash.
 bool is_generated(const std::string& path) {
@@ -58,7 +60,7 @@ Images::Images() {
 // was deleted, to root alone; /proc/PID/root holds for programs in other mount namespaces; the
 // plain name when the process has ended already.
 std::optional<ElfCode> Images::open_file(int pid, const Mapping& mapping) {
-  if (images_.size() > kMaximumOpenFiles) {
+  if (open_files_ >= kMaximumOpenFiles) {
     notes_.insert(fmt::format("more than {} files were executed: the others stay without symbols",
                               kMaximumOpenFiles));
     return std::nullopt;
@@ -82,7 +84,10 @@ std::optional<ElfCode> Images::open_file(int pid, const Mapping& mapping) {
       continue;
     }
     auto code = ElfCode::open(std::move(file), mapping.path);
-    if (code) return std::move(*code);
+    if (code) {
+      ++open_files_;
+      return std::move(*code);
+    }
     return std::nullopt;  // no ELF file: code that a program generated into a file
   }
   notes_.insert(
@@ -90,35 +95,49 @@ std::optional<ElfCode> Images::open_file(int pid, const Mapping& mapping) {
   return std::nullopt;
 }
 
+// Each mapping of generated code is its own, since what lies there is. A program may make and free
+// them for hours: those beyond the budget are one, whose code nobody reads.
+std::uint32_t Images::generated(int pid, const Mapping& mapping, const std::string& label) {
+  if (const auto known = generations_.find(mapping.generation); known != generations_.end())
+    return known->second;
+  if (generations_.size() >= kMostGenerations) {
+    notes_.insert(fmt::format(
+        "code was generated in more than {} places: the loops of the others are not judged",
+        kMostGenerations));
+    const auto [rest, added] = files_.emplace(FileKey{{}, label}, images_.size());
+    if (added) images_.push_back({label, {}, {}, pid, user_of(pid)});
+    return rest->second;
+  }
+  const auto number = static_cast<std::uint32_t>(images_.size());
+  generations_.emplace(mapping.generation, number);
+  images_.push_back({label, {}, LiveCode{}, pid, user_of(pid)});
+  return number;
+}
+
 std::uint32_t Images::image_of(int pid, const Mapping& mapping) {
-  const auto next = static_cast<std::uint32_t>(images_.size());
-  if (is_generated(mapping.path)) {
-    const auto [known, added] = generations_.emplace(mapping.generation, next);
-    if (added) {
-      images_.push_back({label_of(mapping.path), {}, LiveCode{}, pid, user_of(pid)});
-    }
-    return known->second;
-  }
-  const auto [known, added] = files_.emplace(FileKey{mapping.file, mapping.path}, next);
-  if (added) {
-    images_.push_back({mapping.path, open_file(pid, mapping), {}, pid, user_of(pid)});
-  } else if (images_[known->second].file) {
-    return known->second;
-  }
-  // A file that cannot be read, or holds no ELF: its mapping is read like generated code, and each
-  // mapping is its own, since addresses differ.
-  if (images_[known->second].file) return known->second;
-  const auto own = static_cast<std::uint32_t>(images_.size());
-  const auto [live, fresh] = generations_.emplace(mapping.generation, own);
-  if (fresh) images_.push_back({mapping.path, {}, LiveCode{}, pid, user_of(pid)});
-  return live->second;
+  if (is_generated(mapping.path)) return generated(pid, mapping, label_of(mapping.path));
+  const auto [known, added] = files_.emplace(FileKey{mapping.file, mapping.path},
+                                             static_cast<std::uint32_t>(images_.size()));
+  if (added) images_.push_back({mapping.path, open_file(pid, mapping), {}, pid, user_of(pid)});
+  // A file that cannot be read, or holds no ELF: its mapping is read like generated code.
+  return images_[known->second].file ? known->second : generated(pid, mapping, mapping.path);
 }
 
 CodePlace Images::locate(int pid, const Mapping& mapping, std::uint64_t address, bool executed) {
   const std::uint32_t number = image_of(pid, mapping);
   Image& image = images_[number];
   if (image.file) return {number, address - mapping.start + mapping.offset};
-  if (executed && image.live) image.live->read(pid, address, mapping.start, mapping.end);
+  if (executed && image.live && live_bytes_ < kMostLiveBytes) {
+    const std::uint64_t before = image.live->bytes();
+    image.live->read(pid, address, mapping.start, mapping.end);
+    live_bytes_ += image.live->bytes() - before;
+    if (live_bytes_ >= kMostLiveBytes) {
+      notes_.insert(
+          fmt::format("more than {} MiB of code were generated: the loops in the rest are "
+                      "not judged",
+                      kMostLiveBytes >> 20U));
+    }
+  }
   return {number, address};
 }
 

@@ -56,11 +56,14 @@ class Images {
     auto operator<=>(const FileKey&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
+  std::uint32_t generated(int pid, const Mapping& mapping, const std::string& label);
   std::uint32_t image_of(int pid, const Mapping& mapping);
   std::optional<ElfCode> open_file(int pid, const Mapping& mapping);
   const JitMap& jit_map(const Image& image);
 
   std::vector<Image> images_;
+  std::size_t open_files_ = 0;
+  std::uint64_t live_bytes_ = 0;
   std::vector<CodePlace> kernel_callers_;
   std::map<CodePlace, std::uint64_t> kernel_places_;  // number in it, from 1
   std::map<FileKey, std::uint32_t> files_;

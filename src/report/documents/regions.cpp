@@ -11,6 +11,8 @@
 namespace hwprof::report {
 namespace {
 
+constexpr std::size_t kDeepestIndent = 40;
+
 constexpr const char* kCosts =
     "Watching regions costs time: leave them out where the speed of a program is measured. The "
     "least cost of entering and leaving a region is subtracted here.";
@@ -47,7 +49,7 @@ std::string name_cell(const Regions& regions, const Region& row) {
   if (row.path.empty()) return row.name;
   if (!regions.view.sort.empty()) return path_of(row);
   std::string name;
-  for (std::size_t level = 0; level < row.depth; ++level) name += "· ";
+  for (std::size_t level = 0; level < std::min(row.depth, kDeepestIndent); ++level) name += "· ";
   return name + row.name;
 }
 
