@@ -75,7 +75,10 @@ def wrongs(case, blas):
     # are as good.
     fast = case.verdict == "suboptimal" and blas["verdict"] == "optimal" and \
         (blas["evidence"]["performing"]["peak_fraction"] or 0) >= FULL_WIDTH_FRACTION
-    expect("verdict", blas["verdict"] == case.verdict or unknown or fast,
+    # Where the kernel does not tell an ordinary user which programs ran.
+    unseen = case.verdict == "not-called" and blas["verdict"] == "inconclusive" and \
+        blas["evidence"]["called"]["executions"] is None
+    expect("verdict", blas["verdict"] == case.verdict or unknown or fast or unseen,
            "%s, not %s" % (blas["verdict"], case.verdict))
     expect("provider", blas["provider"] == case.provider,
            "%s, not %s" % (blas["provider"], case.provider))
@@ -86,7 +89,7 @@ def wrongs(case, blas):
                "%s, not %s" % (loops["width"], case.width))
         if case.fma is not None:
             expect("FMA", loops["fma"] == case.fma, loops["fma"])
-    if case.finding:
+    if case.finding and not unseen:
         expect("no finding with '%s'" % case.finding,
                any(case.finding in finding for finding in blas["findings"]), blas["findings"])
     return found
