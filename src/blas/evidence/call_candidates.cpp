@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Libraries beside those of the providers that programs open by name.
-constexpr std::string_view kOpenedByName[] = {"libcblas", "libtorch_cpu", "libblas"};
+constexpr std::string_view kOpenedByName[] = {"libcblas", "libtorch_cpu", "libblas", "liblapack"};
 
 // Where Python packages keep the libraries that they bring along, below site-packages.
 constexpr std::array<std::string_view, 14> kPackageFolders = {
@@ -70,6 +70,13 @@ class Search {
       add_with_needed(installed.path, {});
     for (const auto& [name, path] : cache_) {
       if (is_kernel_file_name(name) || starts_with_any(name, kOpenedByName)) add_file(path);
+    }
+    const std::string loader_path = environment(kLoaderPath);
+    for (const std::string_view folder : split(loader_path, ':')) {
+      if (folder.empty()) continue;
+      for_each_entry(folder, [&](const fs::path& path) {
+        if (is_blas_name(path.filename().native())) add_file(path);
+      });
     }
     return std::move(found_);
   }
@@ -187,7 +194,8 @@ class Search {
   }
 
   static bool is_blas_name(std::string_view name) {
-    return name.find("blas") != std::string_view::npos || is_blas_file_name(name) ||
+    return name.find("blas") != std::string_view::npos ||
+           name.find("lapack") != std::string_view::npos || is_blas_file_name(name) ||
            is_kernel_file_name(name);
   }
 
