@@ -68,6 +68,17 @@ class Parsing(EvidenceTest):
         text = json.dumps({"schema": "hwprof.regions/1", "regions": [{"path": [], "calls": 1}]})
         self.check_regions("open(path, 'w').write(%r)" % text, "path of 0 names")
 
+    def test_traces_that_are_none(self):
+        kinds = ['{"traceEvents": [], "otherData": 5}', '{"traceEvents": {}, "otherData": {}}',
+                 '{"traceEvents": [], "otherData": {"calls": "x"}}', '{"traceEvents": [1]}', '[',
+                 '{"traceEvents": [1, "\xff"], "otherData": {"calls": 1, "dropped_calls": -1}}']
+        report, _ = self.run_python("""
+            for number, text in enumerate(%r):
+                path = os.environ['HWPROF_TRACE'].replace('%%p', str(number))
+                open(path, 'wb').write(text.encode('latin-1'))
+            """ % kinds, "--trace", self.path("trace.json"))
+        self.assertNotIn("worker", [warning["code"] for warning in report["warnings"]])
+
     def test_compare_with_a_deep_report(self):
         good = self.path("good.json")
         harness.hwprof("run", "--no-ladder", "--format", "json", "-o", good, "--", "true")

@@ -156,7 +156,10 @@ CodeBytes ElfCode::code(std::uint64_t file_offset, std::uint64_t reach) const {
   if (segment == nullptr || changed()) return {};
   const std::uint64_t begin =
       std::max(segment->offset, file_offset > reach ? file_offset - reach : 0);
-  const std::uint64_t end = std::min(segment->offset + segment->file_size, file_offset + reach);
+  // The sums of a file's numbers may go round.
+  const std::uint64_t end =
+      file_offset + std::min(segment->file_size - (file_offset - segment->offset), reach);
+  if (end <= begin) return {};
   CodeBytes code{begin, std::vector<std::byte>(end - begin)};
   std::size_t got = 0;
   while (got < code.bytes.size()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -32,8 +33,9 @@ class Reader {
   std::string take_text() {
     const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
     if (end == rest_.end()) complete_ = false;
-    std::string text(static_cast<std::size_t>(end - rest_.begin()), '\0');
-    std::memcpy(text.data(), rest_.data(), text.size());
+    std::string text;
+    std::transform(rest_.begin(), end, std::back_inserter(text),
+                   [](std::byte byte) { return static_cast<char>(byte); });
     return text;
   }
   std::vector<std::byte> take_bytes(std::size_t count) {

@@ -62,6 +62,18 @@ std::vector<fs::path> found(const std::string& pattern) {
   return paths;
 }
 
+// As libhwprof writes it; a program may have written anything.
+bool is_trace(const RegionJson& json) {
+  return json.is_object() && json.contains("traceEvents") && json["traceEvents"].is_array() &&
+         json.contains("otherData") && json["otherData"].is_object();
+}
+
+std::uint64_t count_in(const RegionJson& trace, const char* key) {
+  const RegionJson& about = trace["otherData"];
+  const auto found = about.find(key);
+  return found != about.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
 // What a name means here stands once in a file, for all regions.
 void name_counts(report::Region& region, const std::vector<report::RegionsFile::Event>& events) {
   for (report::RegionCount& count : region.counts) {
@@ -133,10 +145,9 @@ std::optional<RegionFiles::Trace> RegionFiles::trace() const {
     const auto text = read_file(path);
     if (!text || !model::check_json(*text)) continue;
     RegionJson one = RegionJson::parse(*text, nullptr, false);
-    if (!one.is_object() || !one.contains("traceEvents")) continue;  // cut off with its process
-    const RegionJson about = one.value("otherData", RegionJson::object());
-    trace.calls += about.value("calls", std::uint64_t{0});
-    trace.dropped += about.value("dropped_calls", std::uint64_t{0});
+    if (!is_trace(one)) continue;  // cut off with its process
+    trace.calls += count_in(one, "calls");
+    trace.dropped += count_in(one, "dropped_calls");
     if (merged.is_null()) {
       merged = std::move(one);
       continue;
@@ -146,7 +157,7 @@ std::optional<RegionFiles::Trace> RegionFiles::trace() const {
   if (merged.is_null()) return std::nullopt;
   merged["otherData"]["calls"] = trace.calls;
   merged["otherData"]["dropped_calls"] = trace.dropped;
-  trace.json = merged.dump() + '\n';
+  trace.json = merged.dump(-1, ' ', false, RegionJson::error_handler_t::replace) + '\n';
   return trace;
 }
 
