@@ -5,13 +5,17 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "src/observe/elf/debug_file.h"
 #include "src/observe/elf/elf_file.h"
 #include "src/observe/samples/generated_code.h"
 #include "tests/temporary_file.h"
@@ -114,6 +118,76 @@ TEST(Symbols, GiveNoBytesOfAFileThatWasWrittenTo) {
   std::ofstream(copy.path(), std::ios::app) << "more";
   EXPECT_TRUE(code->changed());
   EXPECT_TRUE(code->code(offset, 4096).bytes.empty());
+}
+
+// A mapped file that is cut off ends its reader.
+TEST(Symbols, OutliveTheirFile) {
+  const TemporaryFile copy(bytes_of(HOT_LOOPS));
+  auto code = open_code(copy.path());
+  ASSERT_TRUE(code);
+  const auto offset = offset_of_loop(HOT_LOOPS);
+  EXPECT_NE(code->symbol(offset + 2), "");  // reads the table of symbols
+  ASSERT_EQ(::truncate(copy.path().c_str(), 4096), 0);
+  EXPECT_EQ(code->line(offset + 2), std::nullopt);  // and would read the lines only now
+}
+
+// A debug file in a folder of its own, beside a stripped file that is not there at all.
+class DebugFiles : public ::testing::Test {
+ protected:
+  DebugFiles() {
+    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
+    std::ofstream(path_ = folder_ + "/program.debug", std::ios::binary) << bytes_;
+    ::chmod(path_.c_str(), 0644);
+  }
+  ~DebugFiles() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] DebugFileWanted wanted() const {
+    return {.beside = folder_ + "/program",
+            .build_id = ElfFile(HOT_LOOPS).build_id(),
+            .link = "program.debug",
+            .link_checksum = 0};
+  }
+  [[nodiscard]] std::uint32_t checksum() const {
+    return static_cast<std::uint32_t>(::crc32(0,
+                                              reinterpret_cast<const unsigned char*>(bytes_.data()),
+                                              static_cast<uInt>(bytes_.size())));
+  }
+
+  std::string folder_ = ::testing::TempDir() + "hwprof_XXXXXX", path_;
+  std::string bytes_ = bytes_of(HOT_LOOPS);
+};
+
+TEST_F(DebugFiles, AreThoseOfTheSameBuild) {
+  const DebugFile found = find_debug_file(wanted());
+  EXPECT_TRUE(found.file.valid());
+  EXPECT_EQ(found.path, path_);
+  DebugFileWanted other = wanted();
+  other.build_id.back() = other.build_id.back() == '0' ? '1' : '0';
+  EXPECT_FALSE(find_debug_file(other).file.valid());
+}
+
+TEST_F(DebugFiles, AreKnownByTheirBytesWhereThereIsNoBuildId) {
+  DebugFileWanted by_checksum = wanted();
+  by_checksum.build_id.clear();
+  by_checksum.link_checksum = checksum();
+  EXPECT_TRUE(find_debug_file(by_checksum).file.valid());
+  ++by_checksum.link_checksum;
+  EXPECT_FALSE(find_debug_file(by_checksum).file.valid());
+}
+
+TEST_F(DebugFiles, AreNotWaitedFor) {
+  std::filesystem::remove(path_);
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0644), 0);
+  EXPECT_FALSE(find_debug_file(wanted()).file.valid());
+}
+
+TEST_F(DebugFiles, OfOthersAreCopied) {
+  ::chmod(path_.c_str(), 0666);  // root's own are not
+  const DebugFile found = find_debug_file(wanted());
+  ASSERT_EQ(::truncate(path_.c_str(), 4096), 0);
+  struct stat status {};
+  ASSERT_EQ(::fstat(found.file.get(), &status), 0);
+  EXPECT_EQ(static_cast<std::size_t>(status.st_size), bytes_.size());
 }
 
 TEST(Symbols, AreDemangled) {

@@ -132,7 +132,7 @@ class Parsing(EvidenceTest):
         library = self.compile("libproduct.so", PRODUCT + "char large[1 << 22] = {1};", "-shared",
                                "-fPIC", "-Wl,-soname,libproduct.so")
         copy = self.path("copy.so")
-        self.run_python("""
+        report, _ = self.run_python("""
             import ctypes, shutil
             end = time.time() + 1.5
             while time.time() < end:
@@ -146,28 +146,42 @@ class Parsing(EvidenceTest):
                 os.truncate(%r, 4096)
                 os.wait()
             """ % (library, copy, copy, copy))
+        self.assertNotIn("worker", [warning["code"] for warning in report["warnings"]])
 
-    @needs_samples
-    def test_a_debug_file_that_is_a_pipe(self):
-        busy = self.compile("busy", "#include <time.h>\nvolatile double x;\nint main(void) { "
+    def report_of_a_stripped_program(self, prepare):
+        """Of one whose debug information is a file beside it; `prepare` is called with its path."""
+        busy = self.compile("busy", "#include <time.h>\nvolatile double x;\nint main(void) {\n"
                             "while (clock() < CLOCKS_PER_SEC / 2) x += 1; return 7; }", "-g")
-        for command in [["objcopy", "--only-keep-debug", busy, self.path("busy.debug")],
+        debug = self.path("busy.debug")
+        for command in [["objcopy", "--only-keep-debug", busy, debug],
                         ["strip", busy],
                         ["objcopy", "--remove-section=.note.gnu.build-id", busy],
-                        ["objcopy", "--add-gnu-debuglink=" + self.path("busy.debug"), busy]]:
+                        ["objcopy", "--add-gnu-debuglink=" + debug, busy]]:
             try:
                 subprocess.run(command, check=True, capture_output=True)
             except (OSError, subprocess.CalledProcessError) as error:
                 self.skipTest("no binutils: %s" % error)
-        os.unlink(self.path("busy.debug"))
-        os.mkfifo(self.path("busy.debug"))
-        done = harness.hwprof("run", "--no-ladder", "--format", "json", "-o",
+        prepare(debug)
+        done = harness.hwprof("run", "--no-ladder", "--lines", "--format", "json", "-o",
                               self.path("report.json"), "--", busy, timeout=60)
         self.assertEqual(done.returncode, EXIT, done.stderr)
         with open(self.path("report.json")) as file:
             report = json.load(file)
-        self.assertGreater(report["blas"]["evidence"]["executed"]["samples"], 100)
         self.assertNotIn("worker", [warning["code"] for warning in report["warnings"]])
+        executed = report["blas"]["evidence"]["executed"]
+        self.assertGreater(executed["samples"], 100)
+        return [line["file"] for line in executed["lines"]]
+
+    @needs_samples
+    def test_a_debug_file_that_is_one(self):
+        self.assertIn("busy.c", str(self.report_of_a_stripped_program(lambda path: None)))
+
+    @needs_samples
+    def test_a_debug_file_that_is_a_pipe(self):
+        def pipe(path):
+            os.unlink(path)
+            os.mkfifo(path)
+        self.assertNotIn("busy.c", str(self.report_of_a_stripped_program(pipe)))
 
     @needs_uprobes
     def test_more_routines_than_a_blas_has(self):

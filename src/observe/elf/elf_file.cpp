@@ -1,6 +1,7 @@
 #include "src/observe/elf/elf_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,6 +55,10 @@ UniqueFd open_regular_file(const std::string& path) {
   if (file) return *std::move(file);
   errno = file.error().code != 0 ? file.error().code : EINVAL;
   return {};
+}
+
+std::string build_id_text(std::span<const unsigned char> id) {
+  return fmt::format("{:02x}", fmt::join(id, ""));
 }
 
 ElfFile::ElfFile(const std::string& path) : file_(open_regular_file(path)) { begin(file_.get()); }
@@ -144,9 +149,7 @@ std::string ElfFile::build_id() const {
           std::memcmp(bytes + name_at, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) != 0) {
         continue;
       }
-      for (std::size_t i = 0; i < note.n_descsz; ++i) {
-        text += fmt::format("{:02x}", bytes[id_at + i]);
-      }
+      text = build_id_text({bytes + id_at, note.n_descsz});
       return true;
     }
     return false;

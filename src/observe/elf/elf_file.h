@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ struct RunPath {
 // writer of a pipe nor takes a terminal.
 UniqueFd open_regular_file(const std::string& path);
 
+// As a build id is written: hexadecimal digits.
+std::string build_id_text(std::span<const unsigned char> id);
+
 // Open as long as this lives.
 class ElfFile {
  public:
@@ -65,7 +69,7 @@ class ElfFile {
   [[nodiscard]] std::string soname() const;  // "" when it has none
   [[nodiscard]] RunPath run_path() const;
 
-  [[nodiscard]] std::string build_id() const;  // hexadecimal, "" when it has none
+  [[nodiscard]] std::string build_id() const;  // "" when it has none
   [[nodiscard]] std::uint64_t code_bytes() const;
   [[nodiscard]] std::vector<ElfSegment> segments() const;
   // `table` is SHT_DYNSYM or SHT_SYMTAB.

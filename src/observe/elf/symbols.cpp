@@ -1,6 +1,7 @@
 #include "src/observe/elf/symbols.h"
 
 #include <cxxabi.h>
+#include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/observe/elf/debug_file.h"
 #include "src/observe/elf/elf_file.h"
 
 namespace hwprof::observe {
@@ -25,31 +27,6 @@ struct DwflEnd {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
 };
 
-// elfutils opens what a file names as its debug file, and waits where that is a pipe. Looked for
-// where elfutils looks; a file that is changed in between costs the worker its time (monitor.h),
-// not more.
-int find_debug_file(Dwfl_Module* module, void** user, const char* name, Dwarf_Addr base,
-                    const char* file, const char* link, GElf_Word checksum, char** found) {
-  const std::string path = file == nullptr ? "" : file;
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  if (link != nullptr) {
-    for (const std::string& one : {folder, folder + ".debug/", "/usr/lib/debug" + folder}) {
-      struct stat status {};
-      if (::stat((one + link).c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return -1;
-    }
-  }
-  return dwfl_standard_find_debuginfo(module, user, name, base, file, link, checksum, found);
-}
-
-const Dwfl_Callbacks& callbacks() {
-  static char* debug_path = nullptr;  // elfutils' own: beside the file, .debug/, /usr/lib/debug
-  static const Dwfl_Callbacks value = {.find_elf = dwfl_build_id_find_elf,
-                                       .find_debuginfo = find_debug_file,
-                                       .section_address = dwfl_offline_section_address,
-                                       .debuginfo_path = &debug_path};
-  return value;
-}
-
 bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
@@ -58,11 +35,13 @@ bool same_time(const timespec& a, const timespec& b) {
 
 struct ElfCode::State {
   UniqueFd file;
+  std::string path, build_id;
   struct stat opened {};
   std::vector<ElfSegment> segments;
   std::unique_ptr<Dwfl, DwflEnd> dwfl;
   Dwfl_Module* module = nullptr;
   GElf_Addr bias = 0;
+  bool tried = false, usable = false;
 
   [[nodiscard]] const ElfSegment* segment(std::uint64_t file_offset) const {
     const auto found =
@@ -70,32 +49,70 @@ struct ElfCode::State {
                      [&](const ElfSegment& segment) { return segment.holds_offset(file_offset); });
     return found != segments.end() ? &*found : nullptr;
   }
+
+  // What elfutils asks back, with the State in `user`. It would map the file, and wait where a pipe
+  // is named as the debug file.
+  static int give_file(Dwfl_Module* /*module*/, void** user, const char* /*name*/,
+                       Dwarf_Addr /*base*/, char** path, Elf** elf) {
+    const auto& state = *static_cast<const State*>(*user);
+    const int copy = ::fcntl(state.file.get(), F_DUPFD_CLOEXEC, 0);  // libdwfl closes it
+    if (copy < 0) return -1;
+    *elf = elf_begin(copy, ELF_C_READ, nullptr);
+    *path = ::strdup(state.path.c_str());  // libdwfl frees it
+    return copy;
+  }
+  // Asked twice: for the debug file, and for what several debug files share (dwz), whose name comes
+  // without a checksum.
+  static int give_debug_file(Dwfl_Module* module, void** user, const char* /*name*/,
+                             Dwarf_Addr /*base*/, const char* path, const char* link,
+                             GElf_Word checksum, char** found) {
+    DebugFileWanted wanted{.beside = path != nullptr ? path : "",
+                           .build_id = static_cast<const State*>(*user)->build_id,
+                           .link = link != nullptr ? link : "",
+                           .link_checksum = checksum};
+    if (link != nullptr && checksum == 0) {
+      GElf_Addr ignored = 0;
+      Dwarf* dwarf = dwfl_module_getdwarf(module, &ignored);
+      const char* name = nullptr;
+      const void* id = nullptr;
+      const ssize_t bytes = dwarf != nullptr ? dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) : 0;
+      if (bytes <= 0) return -1;
+      wanted.build_id =
+          build_id_text({static_cast<const unsigned char*>(id), static_cast<std::size_t>(bytes)});
+    }
+    DebugFile debug = find_debug_file(wanted);
+    if (debug.file.valid()) *found = ::strdup(debug.path.c_str());
+    return debug.file.release();
+  }
+
   // Symbols are read when the first is asked for: many files are sampled once.
-  bool load(const std::string& path) {
-    // elfutils would fetch what it does not find, wherever this variable says.
-    ::unsetenv("DEBUGINFOD_URLS");
-    dwfl.reset(dwfl_begin(&callbacks()));
-    if (dwfl == nullptr) return false;
-    const int copy = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);  // dwfl closes what it is given
-    module = dwfl_report_offline(dwfl.get(), path.c_str(), path.c_str(), copy);
-    if (module == nullptr) {
-      if (copy >= 0) ::close(copy);
+  bool load() {
+    static const Dwfl_Callbacks callbacks = {.find_elf = give_file,
+                                             .find_debuginfo = give_debug_file,
+                                             .section_address = dwfl_offline_section_address,
+                                             .debuginfo_path = nullptr};
+    dwfl.reset(dwfl_begin(&callbacks));
+    if (dwfl == nullptr || segments.empty()) return false;
+    std::uint64_t low = segments.front().address, high = low;
+    for (const ElfSegment& one : segments) high = std::max(high, one.address + one.file_size);
+    module = dwfl_report_module(dwfl.get(), path.c_str(), low, high);
+    void** user = nullptr;
+    if (module == nullptr || dwfl_module_info(module, &user, nullptr, nullptr, nullptr, nullptr,
+                                              nullptr, nullptr) == nullptr) {
       return false;
     }
+    *user = this;
     dwfl_report_end(dwfl.get(), nullptr, nullptr);
     return dwfl_module_getelf(module, &bias) != nullptr;
   }
   [[nodiscard]] std::optional<GElf_Addr> address(std::uint64_t file_offset) {
     const ElfSegment* found = segment(file_offset);
     if (found == nullptr) return std::nullopt;
-    if (!tried) usable = load(path);
+    if (!tried) usable = load();
     tried = true;
     if (!usable) return std::nullopt;
     return file_offset - found->offset + found->address + bias;
   }
-
-  std::string path;
-  bool tried = false, usable = false;
 };
 
 ElfCode::ElfCode(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -114,6 +131,7 @@ Result<ElfCode> ElfCode::open(UniqueFd file, const std::string& path) {
   if (!elf.is_native()) {
     return environment_error(0, path + " holds code for another kind of CPU");
   }
+  state->build_id = elf.build_id();
   state->segments = elf.segments();
   state->file = std::move(file);
   return ElfCode(std::move(state));
