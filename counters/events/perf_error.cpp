@@ -7,6 +7,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "src/base/launch.h"
+
 namespace hwprof {
 namespace {
 
@@ -17,14 +19,13 @@ struct Meaning {
   const char* remedy;
 };
 
-// perf_event_open(2), ERRORS, and what was seen on Linux 6.1 and 6.18. EACCES, EPERM and ENOENT
-// are judged by their context below.
+// perf_event_open(2), ERRORS, and what was seen on Linux 6.1 and 6.18. EACCES, EPERM, EMFILE
+// and ENOENT are judged by their context below.
 constexpr Meaning kMeanings[] = {
     {EINVAL, CountStatus::kUnsupported, "the kernel refuses this encoding for a single thread",
      "an uncore event counts per package and needs root and a cpu-wide counter; else check the "
      "encoding"},
     {EOPNOTSUPP, CountStatus::kUnsupported, "this PMU does not support the event in this mode", ""},
-    {EMFILE, CountStatus::kDenied, "no file descriptor is left", "raise the limit: ulimit -n 4096"},
     {ENFILE, CountStatus::kDenied, "the whole machine is out of file descriptors",
      "raise fs.file-max"},
     {ENOSPC, CountStatus::kUnsupported, "the PMU has no counter left for it",
@@ -79,6 +80,8 @@ Refusal no_pmu(const Machine& machine) {
 
 Refusal explain_open_failure(const Machine& machine, int code, const std::string& event) {
   if (code == EACCES || code == EPERM) return denied(machine);
+  if (code == EMFILE)
+    return {CountStatus::kDenied, "no file descriptor is left", more_descriptors()};
   if (code == ENOENT) {
     if (!machine.pmu.present()) return no_pmu(machine);
     return {CountStatus::kUnsupported,

@@ -12,6 +12,8 @@
 #include <tl/expected.hpp>
 #include <utility>
 
+#include "src/base/launch.h"
+
 namespace hwprof {
 
 // What kind of failure it is decides the exit code (README, "Exit codes").
@@ -35,7 +37,7 @@ inline tl::unexpected<Error> usage_error(std::string what, std::string hint = {}
 }
 
 inline tl::unexpected<Error> environment_error(int code, std::string what, std::string hint = {}) {
-  if (hint.empty() && code == EMFILE) hint = "raise the limit: ulimit -n 4096";
+  if (hint.empty() && code == EMFILE) hint = more_descriptors();
   return tl::make_unexpected(Error{Fault::kEnvironment, code, std::move(what), std::move(hint)});
 }
 

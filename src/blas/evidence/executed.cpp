@@ -148,7 +148,7 @@ report::Executed executed(const SampleProfile& profile) {
   executed.notes = profile.notes;
   if (profile.samples == 0) {
     executed.reason =
-        "no sample was taken: the program used less CPU time than one sampling period";
+        "no sample was taken: no thread used as much CPU time as one sampling period";
     return executed;
   }
   std::map<std::pair<std::string, std::string>, std::uint64_t> libraries, symbols, widths;

@@ -52,8 +52,7 @@ double allowed_hz(double wanted) {
 tl::unexpected<Error> refused(int pid, int code) {
   if (code == EMFILE) {
     return environment_error(
-        code, fmt::format("cannot sample process {}: no file descriptor is left", pid),
-        "raise the limit: ulimit -n 65536");
+        code, fmt::format("cannot sample process {}: no file descriptor is left", pid));
   }
   if (code == ESRCH) {
     return environment_error(code, fmt::format("cannot sample process {}: it has ended", pid));

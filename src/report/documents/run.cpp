@@ -144,7 +144,11 @@ std::string called_text(const Called& called) {
 }
 
 std::string executed_text(const Executed& executed) {
-  if (executed.samples == 0) return "not known: " + given(executed.reason);
+  if (executed.samples == 0) {
+    std::string text = "not known: " + given(executed.reason);
+    for (const std::string& note : executed.notes) text += "; " + note;
+    return text;
+  }
   std::string text = fmt::format("{} at {} Hz", counted(executed.samples, "sample"),
                                  significant(executed.frequency_hz, 3));
   if (executed.lost > 0) text += fmt::format(", {} lost", executed.lost);
