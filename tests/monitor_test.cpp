@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +18,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -79,6 +83,14 @@ TEST(Monitor, WorkerHasNoRightsAndNoWayToThem) {
     perf_event_attr attr = clock_attr();
     HOLDS(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) == -1 && errno == EPERM);
     HOLDS(::socket(AF_INET, SOCK_STREAM, 0) == -1 && errno == EPERM);
+    HOLDS(::socket(AF_NETLINK, SOCK_RAW, 0) == -1 && errno == EPERM);
+    // The kernel looks at the lower half alone.
+    constexpr long kDisguised = (1L << 32) | AF_INET;
+    HOLDS(::syscall(SYS_socket, kDisguised, SOCK_STREAM, 0) == -1 && errno == EPERM);
+    const UniqueFd within(::socket(AF_UNIX, SOCK_STREAM, 0));
+    HOLDS(within.valid());
+    HOLDS(::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0) == -1 && errno == EPERM);
+    HOLDS(::syscall(SYS_clone3, nullptr, 0) == -1 && errno == ENOSYS);
     HOLDS(::syscall(SYS_ptrace, 0, 0, 0, 0) == -1 && errno == EPERM);
     return 0;
   });
@@ -118,6 +130,9 @@ TEST(Monitor, FilesOfOthersAreRefused) {
     HOLDS(open(Kind::kMaps, ::getpid(), "") == 0);
     HOLDS(open(static_cast<Kind>(99), ::getpid(), "") == EINVAL);
     HOLDS(open(Kind::kInRoot, ::getpid(), "/dev/null") == EINVAL);  // no regular file
+    // Rights that are not those on files open these, and "self" would be the monitor.
+    HOLDS(open(Kind::kInRoot, ::getpid(), "/proc/kallsyms") == EINVAL);
+    HOLDS(open(Kind::kInRoot, ::getpid(), "/proc/self/maps") == EINVAL);
     HOLDS(monitor.ask({.ask = static_cast<Ask>(77)}).error().code == EINVAL);
     return 0;
   });
@@ -137,11 +152,105 @@ TEST(Monitor, ProbesAreSetInRegularFilesOnBlasRoutines) {
     HOLDS(define(program.get(), "system", 0x1000, EventKind::kEntry) == EINVAL);
     HOLDS(define(program.get(), "sgemm_", std::uint64_t{1} << 60, EventKind::kEntry) == EINVAL);
     HOLDS(define(program.get(), "sgemm_", 0x1000, static_cast<EventKind>(9)) == EINVAL);
+    HOLDS(define(program.get(), "sgemm_", 0x1000, static_cast<EventKind>(-2)) == EINVAL);
     HOLDS(define(-1, "sgemm_", 0x1000, EventKind::kEntry) == EINVAL);
+    const UniqueFd name(::open("/proc/self/exe", O_PATH | O_CLOEXEC));
+    HOLDS(define(name.get(), "sgemm_", 0x1000, EventKind::kEntry) == EINVAL);
     return 0;
   });
   ASSERT_TRUE(line);
   EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+// A copy of sleep, with a group's rights or without.
+class Sleeper {
+ public:
+  explicit Sleeper(bool setgid) {
+    std::filesystem::copy_file("/bin/sleep", path_,
+                               std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(::chown(path_.c_str(), 0, 1), 0);
+    EXPECT_EQ(::chmod(path_.c_str(), setgid ? 02755 : 0755), 0);
+  }
+  ~Sleeper() { ::unlink(path_.c_str()); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = testing::TempDir() + "monitor-sleeper";
+};
+
+TEST(Monitor, ProcessesWithRightsThatTheUserLacksAreRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root observes for somebody else";
+  for (const bool setgid : {false, true}) {
+    const Sleeper sleeper(setgid);
+    const auto line = in_worker(
+        [&](MonitorClient& monitor) -> Result<int> {
+          TRY(const pid_t pid, monitor.start({}, false));
+          const auto event = [&] {
+            return code_of(
+                monitor.ask({.ask = Ask::kOpenEvent, .pid = pid, .cpu = -1, .attr = clock_attr()}));
+          };
+          const auto open = [&](ForeignFile::Kind kind) {
+            return code_of(monitor.ask({.ask = Ask::kOpenFile, .pid = pid, .file = kind}));
+          };
+          HOLDS(event() == 0);  // not yet what it will be
+          HOLDS(monitor.start({}, false).error().code == EINVAL);
+          TRY(monitor.release());
+          const int expected = setgid ? EPERM : 0;
+          HOLDS(event() == expected);
+          HOLDS(open(ForeignFile::Kind::kMemory) == expected);
+          HOLDS(open(ForeignFile::Kind::kMaps) == expected);
+          HOLDS(open(ForeignFile::Kind::kEnvironment) == expected);
+          ::kill(pid, SIGKILL);
+          TRY(monitor.wait());
+          HOLDS(event() == ESRCH);
+          return 0;
+        },
+        {.command = {sleeper.path(), "30"}, .user = "nobody", .passes_exit_code = false});
+    ASSERT_TRUE(line) << line.error().what;
+    EXPECT_EQ(*line, 0) << "the line that did not hold, setgid " << setgid;
+  }
+}
+
+TEST(Monitor, LeavesNoCommandThatWasNeverReleased) {
+  const auto line = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, false));
+        return 0;
+      },
+      {.command = {"true"}});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+TEST(Monitor, WorkerHasNoDescriptorOfHwprofs) {
+  const int inherited = ::open("/dev/null", O_RDONLY);  // NOLINT(android-cloexec-open)
+  const auto line = in_worker([&](MonitorClient&) -> Result<int> {
+    HOLDS(::fcntl(inherited, F_GETFD) == -1);
+    return 0;
+  });
+  ::close(inherited);
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+TEST(Monitor, EndsAWorkerThatAsksAndDoesNotRead) {
+  std::string how;
+  const auto code = run_split(
+      {.write_report = [&](const std::string& bytes) { how = bytes; }},
+      [](MonitorClient&) -> Result<int> {
+        const Question question{.ask = Ask::kEndWanted};
+        constexpr int kQuestions = STDERR_FILENO + 1;
+        for (int fd = kQuestions; fd < kQuestions + 16; ++fd)
+          while (::send(fd, &question, sizeof question, MSG_NOSIGNAL) > 0) {
+          }
+        return 0;
+      },
+      [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {
+        TRY(monitor.save_report(death.how));
+        return 0;
+      });
+  ASSERT_TRUE(code);
+  EXPECT_EQ(how, "was killed by SIGKILL");
 }
 
 TEST(Monitor, WritesOnlyFilesThatTheCommandLineNames) {

@@ -11,21 +11,23 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "src/base/account.h"
+#include "src/base/text.h"
 #include "src/base/unique_fd.h"
 
 namespace hwprof {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;  // as the kernel's own limit (path_resolution(7))
 constexpr int kMostNames = 100;
@@ -56,113 +58,197 @@ class IgnoreSignals {
   std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
-fs::path folder_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
+// A file to write, found by way of folders that stay the same whatever is renamed meanwhile.
+struct Target {
+  UniqueFd folder;  // O_PATH
+  std::string name;
+  std::string path;                 // as far as links were followed, for messages
+  std::optional<struct stat> file;  // absent: to be created
+  bool replace = true;              // false: written directly
+  bool magic = false;               // a link of procfs: leads to an open file
+  // Root's only: the first on the way whom a folder or link belongs to, other than root. That user
+  // could lead root anywhere from there, so what follows is done with that user's rights.
+  std::optional<uid_t> owner;
+
+  [[nodiscard]] std::string folder_path() const {
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+  }
+};
 
 // Where everybody may write, anybody may have put a link, to have us write what it leads to, or a
 // pipe, to have us wait. The kernel follows none of those (proc_sys_fs(5), protected_symlinks), but
 // here links are followed by hand.
-bool is_planted(const struct stat& entry, const fs::path& path) {
-  struct stat folder = {};
-  if (::stat(folder_of(path).c_str(), &folder) != 0) return false;
+bool is_planted(const struct stat& entry, const struct stat& folder) {
   constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
   return (folder.st_mode & kForAll) == kForAll && entry.st_uid != ::geteuid() &&
          entry.st_uid != folder.st_uid;
 }
 
-tl::unexpected<Error> planted(const fs::path& path, const std::string& name) {
-  return failed(EACCES, "cannot write " + name,
-                path.string() +
-                    " is another user's link or pipe in a folder that all may write: "
-                    "choose another name");
-}
+// The walk to a target, a name at a time.
+class Walk {
+ public:
+  explicit Walk(const std::string& name) : name_(name) {}
+  Result<Target> go();
 
-struct Target {
-  fs::path path;                    // links followed
-  std::optional<struct stat> file;  // absent: to be created
-  bool replace = true;              // false: written directly
+ private:
+  // In front of what is still to go.
+  void add(const std::string& way);
+  Result<void> follow(const UniqueFd& link, const std::string& step, bool last);
+  Result<void> take(const struct stat& entry);
+  void belongs_to(uid_t owner) {
+    if (::geteuid() == 0 && owner != 0 && !target_.owner) target_.owner = owner;
+  }
+  [[nodiscard]] tl::unexpected<Error> refused(int code, std::string hint = {}) const {
+    return failed(code, "cannot write " + name_, std::move(hint));
+  }
+  [[nodiscard]] tl::unexpected<Error> planted() const {
+    return refused(EACCES, target_.path +
+                               " is another user's link or pipe in a folder that all "
+                               "may write: choose another name");
+  }
+
+  const std::string& name_;
+  Target target_;
+  struct stat folder_ = {};
+  std::vector<std::string> ahead_;  // the next one last
+  int links_ = 0;
+  bool done_ = false;
 };
 
-Result<Target> resolve(const std::string& name) {
-  if (name.empty()) return environment_error(ENOENT, "the name of the output file is empty");
-  Target target{.path = name, .file = {}};
-  struct stat info = {};
-  for (int links = 0; ::lstat(target.path.c_str(), &info) == 0 && S_ISLNK(info.st_mode); ++links) {
-    if (links == kMostLinks) return failed(ELOOP, "cannot write " + name);
-    struct statfs system = {};
-    if (::statfs(folder_of(target.path).c_str(), &system) == 0 &&
-        system.f_type == PROC_SUPER_MAGIC) {
-      target.replace = false;
-      break;
-    }
-    if (is_planted(info, target.path)) return planted(target.path, name);
-    std::error_code error;
-    const fs::path next = fs::read_symlink(target.path, error);
-    if (error) return failed(error.value(), "cannot follow the link " + target.path.string());
-    target.path = folder_of(target.path) / next;  // an absolute `next` replaces the folder
+void Walk::add(const std::string& way) {
+  if (way.starts_with('/')) {
+    target_.folder.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    target_.path = "/";
   }
-  if (::stat(target.path.c_str(), &info) == 0) {
-    target.file = info;
-    if (S_ISDIR(info.st_mode)) {
-      return failed(EISDIR, "cannot write " + name, "give the name of a file in it");
-    }
-    if (S_ISFIFO(info.st_mode) && is_planted(info, target.path)) return planted(target.path, name);
-    if (!S_ISREG(info.st_mode)) target.replace = false;
-  } else if (errno != ENOENT) {
-    return failed(errno, "cannot write " + name);
-  }
-  return target;
+  const auto steps = split(way, '/');
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+    if (!step->empty() && *step != ".") ahead_.emplace_back(*step);
 }
 
-// What can be known to fail without creating anything.
-Result<void> check(const Target& target, const std::string& name) {
-  if (target.file && ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
-    return failed(errno, "cannot write " + name);
+Result<void> Walk::follow(const UniqueFd& link, const std::string& step, bool last) {
+  if (++links_ > kMostLinks) return refused(ELOOP);
+  struct statfs system = {};
+  if (::fstatfs(target_.folder.get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
+    if (last) {
+      target_.magic = true;
+      target_.replace = false;
+      struct stat behind = {};
+      if (::fstatat(target_.folder.get(), step.c_str(), &behind, 0) == 0) target_.file = behind;
+      done_ = true;
+      return {};
+    }
+    target_.folder.reset(
+        ::openat(target_.folder.get(), step.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return target_.folder.valid() ? Result<void>() : refused(errno);
   }
-  if (!target.replace) return {};
-  const fs::path folder = folder_of(target.path);
-  struct stat info = {};
-  if (::stat(folder.c_str(), &info) != 0) {
-    return failed(errno, "cannot write " + name + ": folder " + folder.string(),
-                  "create the folder first");
-  }
-  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    return failed(errno, "cannot create a file in " + folder.string(),
-                  "choose a folder that you may write");
-  }
-  if (!target.file && target.path.filename().native().size() > NAME_MAX) {
-    return failed(ENAMETOOLONG, "cannot write " + name);
+  std::string text(PATH_MAX, '\0');
+  const ssize_t length = ::readlinkat(link.get(), "", text.data(), text.size());
+  if (length < 0) return failed(errno, "cannot follow the link " + target_.path);
+  text.resize(static_cast<std::size_t>(length));
+  target_.path.resize(target_.path.size() - step.size());
+  add(text);
+  return {};
+}
+
+Result<void> Walk::take(const struct stat& entry) {
+  done_ = true;
+  target_.file = entry;
+  if (S_ISREG(entry.st_mode)) return {};
+  target_.replace = false;
+  if (!S_ISFIFO(entry.st_mode)) return {};
+  if (is_planted(entry, folder_)) return planted();
+  const bool of_others = target_.owner || (entry.st_uid != 0 && (folder_.st_mode & 0022) != 0);
+  if (::geteuid() == 0 && of_others) {
+    return refused(EACCES, target_.path +
+                               " is a pipe where another user may put one, and its "
+                               "reader need not read: choose another name");
   }
   return {};
 }
 
-Result<void> write_directly(const fs::path& path, const std::string& bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (!fd.valid()) return failed(errno, "cannot open " + path.string());
+Result<Target> Walk::go() {
+  if (name_.empty()) return environment_error(ENOENT, "the name of the output file is empty");
+  target_.folder.reset(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  add(name_);
+  if (name_.ends_with('/')) ahead_.insert(ahead_.begin(), ".");
+  while (!done_) {
+    if (ahead_.empty() || ahead_.back() == ".")
+      return refused(EISDIR, "give the name of a file in it");
+    if (!target_.folder.valid() || ::fstat(target_.folder.get(), &folder_) != 0)
+      return refused(errno);
+    belongs_to(folder_.st_uid);
+    const std::string step = std::move(ahead_.back());
+    ahead_.pop_back();
+    const bool last = ahead_.empty();
+    if (!target_.path.empty() && !target_.path.ends_with('/')) target_.path += '/';
+    target_.path += step;
+    target_.name = step;
+    UniqueFd entry(::openat(target_.folder.get(), step.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info = {};
+    if (!entry.valid() || ::fstat(entry.get(), &info) != 0) {
+      if (errno != ENOENT) return refused(errno);
+      if (!last) {
+        return failed(ENOENT, "cannot write " + name_ + ": folder " + target_.path,
+                      "create the folder first");
+      }
+      break;
+    }
+    if (S_ISLNK(info.st_mode)) {
+      if (is_planted(info, folder_)) return planted();
+      belongs_to(info.st_uid);
+      TRY(follow(entry, step, last));
+    } else if (S_ISDIR(info.st_mode)) {
+      target_.folder = std::move(entry);
+    } else if (last) {
+      TRY(take(info));
+    } else {
+      return refused(ENOTDIR);
+    }
+  }
+  return std::move(target_);
+}
+
+// What can be known to fail without creating anything.
+Result<void> check(const Target& target, const std::string& name) {
+  const int folder = target.folder.get();
+  if (target.file && ::faccessat(folder, target.name.c_str(), W_OK, AT_EACCESS) != 0)
+    return failed(errno, "cannot write " + name);
+  if (target.replace && ::faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    return failed(errno, "cannot create a file in " + target.folder_path(),
+                  "choose a folder that you may write");
+  }
+  return {};
+}
+
+Result<void> write_directly(const Target& target, const std::string& bytes) {
+  const int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (target.magic ? 0 : O_NOFOLLOW);
+  const UniqueFd fd(::openat(target.folder.get(), target.name.c_str(), flags));
+  if (!fd.valid()) return failed(errno, "cannot open " + target.path);
   if (const int code = write_all(fd.get(), bytes)) {
-    return failed(code, "cannot write " + path.string());
+    return failed(code, "cannot write " + target.path);
   }
   return {};
 }
 
 // A new file beside the target, with the mode and (as far as allowed) the owner of the old one.
 Result<void> replace(const Target& target, const std::string& bytes) {
-  const fs::path folder = folder_of(target.path);
-  fs::path temporary;
+  const int folder = target.folder.get();
+  std::string temporary;
   UniqueFd fd;
   for (int i = 0; i < kMostNames && !fd.valid(); ++i) {
     std::uint64_t random = 0;  // nobody is to take the names before us
     if (::getrandom(&random, sizeof random, 0) != sizeof random) break;
-    temporary = folder / fmt::format(".hwprof-{:016x}", random);
-    fd.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    temporary = fmt::format(".hwprof-{:016x}", random);
+    fd.reset(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!fd.valid() && errno != EEXIST) break;
   }
-  if (!fd.valid()) return failed(errno, "cannot create a temporary file in " + folder.string());
+  if (!fd.valid())
+    return failed(errno, "cannot create a temporary file in " + target.folder_path());
 
   const auto give_up = [&](int code, const std::string& what) {
-    ::unlink(temporary.c_str());
-    return failed(code, what + " " + target.path.string());
+    ::unlinkat(folder, temporary.c_str(), 0);
+    return failed(code, what + " " + target.path);
   };
   if (target.file) {
     // Refused to everybody but root; the report matters more than its owner.
@@ -172,9 +258,23 @@ Result<void> replace(const Target& target, const std::string& bytes) {
   }
   if (const int code = write_all(fd.get(), bytes)) return give_up(code, "cannot write");
   if (::fsync(fd.get()) != 0) return give_up(errno, "cannot write");
-  if (::rename(temporary.c_str(), target.path.c_str()) != 0)
+  if (::renameat(folder, temporary.c_str(), folder, target.name.c_str()) != 0)
     return give_up(errno, "cannot replace");
   return {};
+}
+
+// Finds the target and does that with it, with the rights that suit the way there.
+template <typename Do>
+Result<void> at_target(const std::string& path, Do work) {
+  TRY(const Target target, Walk(path).go());
+  std::optional<ActingAs> user;
+  if (target.owner && !user.emplace(account_of_user(*target.owner)).valid()) {
+    return failed(errno, fmt::format("cannot write {}: its folder is user {}'s, and hwprof may not "
+                                     "act as that user",
+                                     path, *target.owner));
+  }
+  TRY(check(target, path));
+  return work(target);
 }
 
 }  // namespace
@@ -191,14 +291,13 @@ int write_all(int fd, std::string_view bytes) {
 }
 
 Result<void> check_writable(const std::string& path) {
-  TRY(const auto target, resolve(path));
-  return check(target, path);
+  return at_target(path, [](const Target&) -> Result<void> { return {}; });
 }
 
 Result<void> write_file(const std::string& path, const std::string& bytes) {
-  TRY(const auto target, resolve(path));
-  TRY(check(target, path));
-  return target.replace ? replace(target, bytes) : write_directly(target.path, bytes);
+  return at_target(path, [&](const Target& target) {
+    return target.replace ? replace(target, bytes) : write_directly(target, bytes);
+  });
 }
 
 }  // namespace hwprof

@@ -13,6 +13,9 @@ namespace hwprof {
 // nobody waits for a measurement that cannot be saved. Creates nothing.
 Result<void> check_writable(const std::string& path);
 
+// Root writes with the rights of whoever owns the first folder or link on the way that is not
+// root's: that user could put a link there that leads to any file, at any time.
+//
 // Replaces the file at `path`, links followed, and keeps its mode. What cannot be replaced (a
 // device, a pipe) is appended to.
 Result<void> write_file(const std::string& path, const std::string& bytes);

@@ -36,6 +36,51 @@ class Files(EvidenceTest):
     def test_a_pipe_of_another_user_in_a_sticky_folder_is_not_waited_for(self):
         self.refused(self.planted("mkfifo $1"))
 
+    def in_a_folder_of_nobodys(self, make, code=0):
+        """Root observes a program of nobody's, and saves the report where that works."""
+        self.as_nobody()
+        folder = self.path("nobodys")
+        os.mkdir(folder)
+        os.chown(folder, nobody()["user"], nobody()["group"])
+        done = subprocess.run([BINARY, "run", "--no-ladder", "--user", "nobody", "--format", "json",
+                               "-o", "r.json", "--", "sh", "-c", make], cwd=folder, timeout=60,
+                              capture_output=True, text=True, env=harness.environment())
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr, os.path.join(folder, "r.json")
+
+    @needs_root
+    def test_a_link_that_the_program_makes_leads_root_nowhere(self):
+        kept = self.path("kept")
+        os.mkdir(kept)
+        precious = os.path.join(kept, "precious")
+        with open(precious, "w") as file:
+            file.write("precious")
+        os.chmod(precious, 0o600)
+        errors, _ = self.in_a_folder_of_nobodys("ln -s %s r.json; exit 5" % precious, 5)
+        self.assertIn("Permission denied", errors)
+        with open(precious) as file:
+            self.assertEqual(file.read(), "precious")
+        self.assertEqual(os.listdir(kept), ["precious"])
+
+    @needs_root
+    def test_a_link_that_the_program_makes_creates_nothing(self):
+        kept = self.path("kept")
+        os.mkdir(kept)
+        self.in_a_folder_of_nobodys("ln -s %s/new r.json; exit 5" % kept, 5)
+        self.assertEqual(os.listdir(kept), [])
+
+    @needs_root
+    def test_a_pipe_that_the_program_makes_is_not_waited_for(self):
+        errors, _ = self.in_a_folder_of_nobodys("mkfifo r.json; exit 5", 5)
+        self.assertIn("cannot write r.json", errors)
+
+    @needs_root
+    def test_a_report_in_a_users_folder_is_the_users(self):
+        _, path = self.in_a_folder_of_nobodys("true")
+        self.assertEqual(os.stat(path).st_uid, nobody()["user"])
+        with open(path) as file:
+            self.assertEqual(json.load(file)["exit"], 0)
+
     def test_own_links_are_followed(self):
         target = self.path("target.json", "")
         os.symlink(target, self.path("link.json"))

@@ -217,6 +217,34 @@ class Worker(EvidenceTest):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
 
+    def test_an_end_that_a_tracer_keeps_is_waited_for(self):
+        """Who traces a program gets its end first, and may keep it."""
+        program = self.compile("traced", """
+            #include <sys/ptrace.h>
+            #include <sys/wait.h>
+            #include <unistd.h>
+            int main(void) {
+              pid_t own = getpid();
+              int ready[2];
+              char byte = 0;
+              if (pipe(ready) != 0) return 77;
+              if (fork() == 0) {
+                if (fork() == 0) {
+                  if (ptrace(PTRACE_SEIZE, own, 0, 0) != 0) byte = 1;
+                  if (write(ready[1], &byte, 1) != 1) return 1;
+                  sleep(2);
+                }
+                _exit(0);
+              }
+              wait(0);
+              return read(ready[0], &byte, 1) == 1 && byte == 0 ? 5 : 77;
+            }
+            """)
+        done = harness.hwprof("run", "--no-ladder", "--", program, timeout=30)
+        if done.returncode == 77:
+            self.skipTest("a program may not be traced by its child here")
+        self.assertEqual(done.returncode, 5, done.stderr)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -234,6 +234,14 @@ Result<ProcessInfo> check_process(pid_t pid) {
                        "only programs can be observed");
   if (info->state == 'Z')
     return usage_error(fmt::format("process {} ({}) has already ended", pid, info->name));
+  if (launched_by_root() && ::geteuid() != 0 && info->user != ::geteuid()) {
+    return environment_error(
+        EPERM,
+        fmt::format("process {} ({}) has the rights of user {}, who is not the one who started it "
+                    "(uid {}): hwprof looks at it with that user's rights, which do not suffice",
+                    pid, info->name, info->user, ::geteuid()),
+        "attach to the program that it starts, once it has its user's rights");
+  }
   if (::geteuid() != 0 && info->user != ::geteuid()) {
     return environment_error(
         EPERM,
@@ -254,7 +262,8 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
     return environment_error(
         errno, fmt::format("cannot attach to process {}: {}", pid, std::strerror(errno)));
   record.attached_pid = pid;
-  record.command = first.command.empty() ? std::vector{first.name} : first.command;
+  record.command = command_of(pid);
+  if (record.command.empty()) record.command = {first.name};
 
   TRY(SignalWatch signals, SignalWatch::begin());
   Evidence evidence = Evidence::prepare(request);

@@ -20,7 +20,7 @@
 
 namespace hwprof::observe {
 
-enum class EventKind { kEntry, kWideEntry, kReturn };
+enum class EventKind : std::uint32_t { kEntry, kWideEntry, kReturn };
 inline constexpr std::string_view kEventNames[] = {"entry", "wide_entry", "leave"};
 
 // Line that defines a probe. The file is named by a descriptor of this process: no byte of a path

@@ -147,12 +147,15 @@ Result<EventFormat> TracefsProbes::define(const Request& request) {
 
 std::vector<std::string> TracefsProbes::remove() {
   std::vector<std::string> left;
-  for (const auto& [event, format] : std::exchange(events_, {})) {
-    const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", name_, event));
-    if (removed) continue;
-    left.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", name_, event,
-                               removed.error().what));
-  }
+  // What stays is tried again at the end.
+  std::erase_if(events_, [&](const auto& entry) {
+    const auto removed = tracefs_.write_line(fmt::format("-:{}/{}", name_, entry.first));
+    if (!removed) {
+      left.push_back(fmt::format("The probes {}/{} are left in tracefs: {}.", name_, entry.first,
+                                 removed.error().what));
+    }
+    return removed.has_value();
+  });
   return left;
 }
 

@@ -35,8 +35,8 @@ bool Channel::send_bytes(const void* head, std::size_t size, std::string_view te
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
   }
-  const ssize_t sent =
-      retry_interrupted([&] { return ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL); });
+  const ssize_t sent = retry_interrupted(
+      [&] { return ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT); });
   return sent == static_cast<ssize_t>(size + text.size());
 }
 

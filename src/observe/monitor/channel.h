@@ -21,7 +21,7 @@ class Channel {
   static Result<std::pair<Channel, Channel>> make_pair();
 
   [[nodiscard]] int descriptor() const { return fd_.get(); }
-  // False where the other end is gone, or the text is too long.
+  // Never waits. False where the other end is gone or does not read, or the text is too long.
   template <class Head>
   [[nodiscard]] bool send(const Head& head, std::string_view text = {}, int fd = -1) const {
     static_assert(std::is_trivially_copyable_v<Head>);

@@ -59,11 +59,8 @@ struct Worker {
 
 class Monitor {
  public:
-  Monitor(const MonitorOptions& options, Account user, SignalWatch signals)
-      : options_(options),
-        requests_({.roots = options.attach ? std::vector{*options.attach} : std::vector<pid_t>{},
-                   .user = std::move(user)}),
-        signals_(std::move(signals)) {}
+  Monitor(const MonitorOptions& options, Requests requests, SignalWatch signals)
+      : options_(options), requests_(std::move(requests)), signals_(std::move(signals)) {}
 
   // Until the worker, and the command, have ended.
   void serve(Worker worker);
@@ -88,7 +85,8 @@ class Monitor {
   int worker_status_ = 0;
   std::optional<Child> command_;
   std::optional<Orphans> orphans_;
-  bool running_ = false, watched_ = false;
+  bool held_ = false, running_ = false, watched_ = false;
+  bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
   Clock::time_point began_, heard_;
   std::vector<int> waiting_signals_;  // came before the command could take them
   int end_wanted_ = 0;
@@ -113,7 +111,7 @@ void Monitor::take_signals() {
 }
 
 Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
-  if (options_.command.empty() || running_)
+  if (options_.command.empty() || running_ || held_)
     return environment_error(EINVAL, "there is no command to start");
   TRY(const std::string path, find_program(options_.command.front()));
   std::vector<std::string> environment;
@@ -125,15 +123,19 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
   command_.reset();
   orphans_.emplace();
   watched_ = watched;
-  TRY(command_,
+  TRY(Child command,
       Child::start(path, options_.command,
                    {.cpus = options_.pin, .environment = environment, .user = options_.user}));
-  requests_.observe(command_->pid());
+  command_.emplace(std::move(command));
+  held_ = true;
+  requests_.observe_own(command_->pid());
   return command_->pid();
 }
 
 Result<void> Monitor::release() {
-  if (!command_ || running_) return environment_error(EINVAL, "there is no command to release");
+  if (!held_) return environment_error(EINVAL, "there is no command to release");
+  held_ = false;
+  requests_.released(command_->pid());
   began_ = Clock::now();
   TRY(command_->release());
   running_ = true;
@@ -146,7 +148,9 @@ void Monitor::end_command() {
   CommandEnded& facts = end.facts;
   facts.wall_s = std::chrono::duration<double>(Clock::now() - began_).count();
   facts.waited_s = waited_for_cpu_s(command_->pid()).value_or(-1);  // gone once it is waited for
+  requests_.forget(command_->pid());
   const Result<ChildEnd> ended = command_->wait();
+  heard_ = Clock::now();  // from here on it is the worker's turn
   requests_.leave_rings();
   running_ = false;
   orphans_->reap(command_->pid());
@@ -251,7 +255,13 @@ void Monitor::take_question() {
     return;
   }
   heard_ = Clock::now();
-  auto answered = answer(question, text, fd, given, said);
+  auto answered = [&]() -> Result<Answer> {
+    try {
+      return answer(question, text, fd, given, said);
+    } catch (const std::exception& error) {  // of memory: what this worker asks for is its own loss
+      return environment_error(ENOMEM, error.what());
+    }
+  }();
   if (!answered) {
     const Error& error = answered.error();
     said = error.what + '\0' + error.hint;
@@ -259,11 +269,12 @@ void Monitor::take_question() {
         .code = error.code, .failed = true, .usage = error.fault == Fault::kUsage, .format = {}};
   }
   if (said.size() > Channel::kMostText) said.resize(Channel::kMostText);
-  static_cast<void>(worker_->questions.send(*answered, said, given.get()));
+  // Who asks and does not read would hold up the command's signals and its end.
+  if (!worker_->questions.send(*answered, said, given.get())) ::kill(worker_->pid, SIGKILL);
 }
 
 void Monitor::serve(Worker worker) {
-  requests_.observe(worker.pid);  // it measures itself, too
+  requests_.observe_own(worker.pid);  // it measures itself, too
   worker_ = std::move(worker);
   heard_ = Clock::now();
   while (worker_ || running_) {
@@ -271,21 +282,25 @@ void Monitor::serve(Worker worker) {
     pollfd waiting[] = {{signals_.descriptor(), POLLIN, 0},
                         {questions, POLLIN, 0},
                         {worker_ ? worker_->ended.get() : -1, POLLIN, 0},
-                        {running_ ? command_->exit_descriptor() : -1, POLLIN, 0}};
+                        {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0}};
     const bool reaps = running_ && watched_;
-    const bool may_hang = worker_ && !running_ && !options_.attach;
-    const auto timeout = reaps      ? kReapTick
-                         : may_hang ? std::chrono::ceil<milliseconds>(kLongestSilence)
-                                    : milliseconds(-1);
+    const bool may_hang = worker_ && !running_ && (!options_.attach || end_wanted_ != 0);
+    const auto timeout = reaps || end_kept_ ? kReapTick
+                         : may_hang         ? std::chrono::ceil<milliseconds>(kLongestSilence)
+                                            : milliseconds(-1);
     if (::poll(waiting, std::size(waiting), static_cast<int>(timeout.count())) < 0 &&
         errno != EINTR) {
       return;
     }
     take_signals();
     if (reaps) orphans_->reap(command_->pid());
-    if (waiting[3].revents != 0) end_command();
+    if (waiting[3].revents != 0 || end_kept_) {
+      end_kept_ = end_wanted_ == 0 && !command_->can_be_waited_for();
+      if (!end_kept_) end_command();
+    }
     if (waiting[1].revents != 0) take_question();
     if (waiting[2].revents != 0 && (waiting[1].revents & POLLIN) == 0) {
+      requests_.forget(worker_->pid);
       retry_interrupted([&] { return ::waitpid(worker_->pid, &worker_status_, 0); });
       worker_.reset();
     } else if (may_hang && Clock::now() - heard_ > kLongestSilence) {
@@ -294,10 +309,24 @@ void Monitor::serve(Worker worker) {
   }
 }
 
+// What hwprof was started with, and what its root part has open, is none of the worker's business.
+void close_all_but(std::initializer_list<int> kept) {
+  unsigned next = STDERR_FILENO + 1;
+  std::vector<int> sorted(kept);
+  std::sort(sorted.begin(), sorted.end());
+  for (const int fd : sorted) {
+    const auto end = static_cast<unsigned>(fd);
+    if (end > next) ::syscall(SYS_close_range, next, end - 1, 0);
+    next = end + 1;
+  }
+  ::syscall(SYS_close_range, next, ~0U, 0);  // Linux 5.9; before that they stay
+}
+
 // The worker's process from its first moment to its last.
 [[noreturn]] void be_worker(const Account& user, Channel questions, Channel events,
                             const WorkerTask& work) {
   SignalWatch::restore_in_child();
+  close_all_but({questions.descriptor(), events.descriptor()});
   auto given_up = enter_sandbox(user);
   MonitorClient client(std::move(questions), std::move(events));
   client.finish(given_up ? work(client) : error_of(given_up));
@@ -332,8 +361,7 @@ Result<Worker> start_worker(const Account& user, const WorkerTask& work) {
 
 Result<Account> user_of(const MonitorOptions& options) {
   if (::geteuid() != 0) return own_account();
-  // Where there is no such process, the worker says so.
-  if (options.attach) return account_of(*options.attach).value_or(own_account());
+  if (options.attach) return account_of(*options.attach);
   return options.user ? find_account(*options.user) : own_account();
 }
 
@@ -341,9 +369,19 @@ Result<Account> user_of(const MonitorOptions& options) {
 
 Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
                       const WorkerTaskAfterDeath& after_death) {
+  UniqueFd attached;
+  if (options.attach) {
+    // Before it is asked whose it is: from now on the number means no other process.
+    attached.reset(static_cast<int>(::syscall(SYS_pidfd_open, *options.attach, 0)));
+    if (!attached.valid() && errno == ESRCH)
+      return usage_error(fmt::format("there is no process {}", *options.attach),
+                         "ps -e lists what runs");
+  }
   TRY(const Account user, user_of(options));
+  Requests requests(user);
+  if (options.attach) requests.observe(*options.attach, std::move(attached));
   TRY(SignalWatch signals, SignalWatch::begin());
-  Monitor monitor(options, user, std::move(signals));
+  Monitor monitor(options, std::move(requests), std::move(signals));
   TRY(Worker worker, start_worker(user, work));
   monitor.serve(std::move(worker));
   if (!monitor.outcome()) {

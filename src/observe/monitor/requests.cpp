@@ -1,18 +1,20 @@
 #include "src/observe/monitor/requests.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <grp.h>
 #include <linux/perf_event.h>
-#include <sys/fsuid.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <filesystem>
+#include <type_traits>
 #include <utility>
 
 #include "counters/perf/open_event.h"
@@ -25,54 +27,60 @@ namespace {
 
 constexpr int kDeepestTree = 256;
 constexpr std::size_t kMostProbes = 8192;
+constexpr int kMostGenerations = 4096;  // the kernel has 65,535 numbers for events of everybody
 constexpr std::size_t kLargestMapped = 4U << 20U, kMostMapped = 256U << 20U;  // bytes
 
 tl::unexpected<Error> refused(int code, std::string what) {
   return environment_error(code, std::move(what));
 }
 
-// The type of a PMU that takes an address of code, as the kernel numbers it now.
-bool is_type_of(std::uint32_t type, const char* device) {
-  const auto text = read_text_file(fmt::format("/sys/bus/event_source/devices/{}/type", device));
-  return text && parse_unsigned(trim(*text)) == type;
+// Whether the kernel numbers a PMU of cores so. Other devices trace code, or sample addresses of
+// memory, beyond what a user may have.
+bool is_core_pmu(std::uint32_t type) {
+  constexpr std::string_view kDevices = "/sys/bus/event_source/devices";
+  std::error_code error;
+  std::filesystem::directory_iterator devices(kDevices, error);
+  for (; !error && devices != std::filesystem::directory_iterator(); devices.increment(error)) {
+    const auto& folder = devices->path();
+    const auto text = read_text_file(folder / "type");
+    if (text && parse_unsigned(trim(*text)) == type)
+      return folder.filename() == "cpu" || std::filesystem::exists(folder / "cpus", error);
+  }
+  return false;
 }
-
-// While it lives, this process opens files as that user: root's rights on files do not count.
-class FileRights {
- public:
-  explicit FileRights(const Account& account) {
-    if (::geteuid() != 0) return;
-    const Account own = own_account();
-    groups_ = own.groups;
-    gid_ = own.gid;
-    changed_ = ::setgroups(account.groups.size(), account.groups.data()) == 0;
-    ::setfsgid(account.gid);
-    ::setfsuid(account.uid);
-  }
-  ~FileRights() {
-    if (!changed_) return;
-    ::setfsuid(0);
-    ::setfsgid(gid_);
-    ::setgroups(groups_.size(), groups_.data());
-  }
-  FileRights(const FileRights&) = delete;
-  FileRights& operator=(const FileRights&) = delete;
-
- private:
-  bool changed_ = false;
-  gid_t gid_ = 0;
-  std::vector<gid_t> groups_;
-};
 
 }  // namespace
 
-Result<void> Requests::check_task(pid_t task) const {
-  const auto denied = [&](const char* why) {
-    return refused(EPERM, fmt::format("process {} {}", task, why));
-  };
+void Requests::observe(pid_t pid, UniqueFd process) {
+  roots_.push_back({pid, std::move(process), false});
+}
+
+void Requests::observe_own(pid_t pid) {
+  observe(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
+  roots_.back().own = true;
+}
+
+void Requests::released(pid_t pid) {
+  for (Root& root : roots_) root.own = root.own && root.pid != pid;
+}
+
+void Requests::forget(pid_t pid) {
+  std::erase_if(roots_, [&](const Root& root) { return root.pid == pid; });
+}
+
+// Once it has ended, its number may be another's.
+const Requests::Root* Requests::find_root(pid_t pid) const {
+  const auto root =
+      std::find_if(roots_.begin(), roots_.end(), [&](const Root& one) { return one.pid == pid; });
+  if (root == roots_.end()) return nullptr;
+  pollfd ended{root->process.get(), POLLIN, 0};
+  return root->process.valid() && ::poll(&ended, 1, 0) == 0 ? &*root : nullptr;
+}
+
+// Whether it is hwprof's own, or, which is the other possibility, descends from what is observed.
+Result<bool> Requests::is_own(pid_t task) const {
   pid_t process = task;
-  bool observed = false;
-  for (int depth = 0; depth < kDeepestTree && process > 1 && !observed; ++depth) {
+  for (int depth = 0; depth < kDeepestTree && process > 1; ++depth) {
     const auto text = read_text_file(fmt::format("/proc/{}/status", process));
     if (!text) return refused(ESRCH, fmt::format("there is no process {}", task));
     pid_t group = 0, parent = 0;
@@ -80,15 +88,26 @@ Result<void> Requests::check_task(pid_t task) const {
       if (line.starts_with("Tgid:")) group = parse_int(trim(line.substr(5))).value_or(0);
       if (line.starts_with("PPid:")) parent = parse_int(trim(line.substr(5))).value_or(0);
     }
-    const auto& roots = observed_.roots;
-    observed = std::find(roots.begin(), roots.end(), group) != roots.end();
+    if (const Root* root = find_root(group)) return root->own && depth == 0;
     process = parent;
   }
-  if (!observed) return denied("is none of those that are observed");
-  if (::geteuid() != 0 || observed_.user.uid == 0) return {};
-  const auto owner = account_of(task);
-  if (!owner) return error_of(owner);
-  return owner->uid == observed_.user.uid ? Result<void>() : denied("is of another user");
+  return refused(EPERM, fmt::format("process {} is none of those that are observed", task));
+}
+
+// Whether the user may look into it is the kernel's to say (ptrace(2), access mode checking): a
+// program that the user started may have taken another user's, a group's or a capability's rights.
+// hwprof's own processes are the user's already, and closed to other programs of the user.
+Result<void> Requests::check_task(pid_t task) const {
+  TRY(const bool own, is_own(task));
+  if (own || ::geteuid() != 0 || user_.uid == 0) return {};
+  const ActingAs user(user_);
+  if (!user.valid()) return refused(errno, "hwprof may not act as the observed user");
+  const UniqueFd maps(::open(fmt::format("/proc/{}/maps", task).c_str(), O_RDONLY | O_CLOEXEC));
+  if (maps.valid()) return {};
+  if (errno == ENOENT || errno == ESRCH)
+    return refused(ESRCH, fmt::format("there is no process {}", task));
+  return refused(EPERM,
+                 fmt::format("process {} has rights that the observed user does not have", task));
 }
 
 // Only what hwprof itself asks for gets through; a bit that a kernel gives a meaning later is 0.
@@ -96,10 +115,10 @@ Result<perf_event_attr> Requests::checked(const perf_event_attr& asked) const {
   const bool own_probe =
       asked.type == PERF_TYPE_TRACEPOINT &&
       std::find(probe_events_.begin(), probe_events_.end(), asked.config) != probe_events_.end();
-  if ((asked.type == PERF_TYPE_TRACEPOINT && !own_probe) || asked.type == PERF_TYPE_BREAKPOINT ||
-      is_type_of(asked.type, "uprobe") || is_type_of(asked.type, "kprobe")) {
+  const bool generic = asked.type == PERF_TYPE_HARDWARE || asked.type == PERF_TYPE_SOFTWARE ||
+                       asked.type == PERF_TYPE_HW_CACHE || asked.type == PERF_TYPE_RAW;
+  if (!own_probe && !generic && !is_core_pmu(asked.type))
     return refused(EPERM, "this event is none that the monitor opens");
-  }
   perf_event_attr attr{};
   attr.size = sizeof attr;
   attr.type = asked.type;
@@ -107,7 +126,9 @@ Result<perf_event_attr> Requests::checked(const perf_event_attr& asked) const {
   attr.config1 = asked.config1;
   attr.config2 = asked.config2;
   attr.sample_period = asked.sample_period;
-  attr.sample_type = asked.sample_type & (kStackHits | kProbeHits | kUserIp);
+  constexpr std::uint64_t kSampled = kStackHits | kUserIp | kProbeHits;
+  // Raw bytes of another device than our own probes may be anything.
+  attr.sample_type = asked.sample_type & (own_probe ? kSampled : kSampled & ~PERF_SAMPLE_RAW);
   attr.sample_regs_user = asked.sample_regs_user & kUserIpRegister;
   attr.read_format = asked.read_format;
   attr.disabled = asked.disabled;
@@ -173,19 +194,12 @@ void Requests::Unmap::operator()(void* memory) const { ::munmap(memory, bytes); 
 
 Result<UniqueFd> Requests::open_file(const Question& question, const std::string& path) const {
   TRY(check_task(question.pid));
-  UniqueFd file;
-  {
-    // What the process itself is takes rights on it; what it has opened takes the user's on files.
-    const bool on_disk =
-        question.file == ForeignFile::Kind::kMapped || question.file == ForeignFile::Kind::kInRoot;
-    std::optional<FileRights> rights;
-    if (on_disk) rights.emplace(observed_.user);
-    file = open_foreign_here({.kind = question.file,
-                              .pid = question.pid,
-                              .start = question.start,
-                              .end = question.end,
-                              .path = path});
-  }
+  UniqueFd file = open_foreign_here({.kind = question.file,
+                                     .pid = question.pid,
+                                     .start = question.start,
+                                     .end = question.end,
+                                     .path = path},
+                                    ::geteuid() == 0 ? &user_ : nullptr);
   if (!file.valid()) return refused(errno, std::strerror(errno));
   TRY(check_task(question.pid));
   return file;
@@ -199,10 +213,14 @@ Result<void> Requests::begin_probes() {
 
 Result<EventFormat> Requests::define_probe(const Question& question, const std::string& symbol,
                                            const UniqueFd& file) {
+  static_assert(std::is_unsigned_v<std::underlying_type_t<EventKind>>);
   struct stat status {};
+  // Open to be read: a name alone (O_PATH) takes no right on the file.
+  const int flags = ::fcntl(file.get(), F_GETFL);
   if (probes_ == nullptr || question.probe > EventKind::kReturn || question.generation < 0 ||
-      ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      question.start >= static_cast<std::uint64_t>(status.st_size)) {
+      question.generation >= kMostGenerations || flags < 0 || (flags & O_PATH) != 0 ||
+      (flags & O_ACCMODE) == O_WRONLY || ::fstat(file.get(), &status) != 0 ||
+      !S_ISREG(status.st_mode) || question.start >= static_cast<std::uint64_t>(status.st_size)) {
     return refused(EINVAL, "this is no place for a probe");
   }
   if (++probes_defined_ > kMostProbes) {
@@ -219,6 +237,7 @@ Result<EventFormat> Requests::define_probe(const Question& question, const std::
 }
 
 std::vector<std::string> Requests::remove_probes() {
+  probe_events_.clear();  // the kernel gives the numbers to others
   return probes_ == nullptr ? std::vector<std::string>() : probes_->remove();
 }
 

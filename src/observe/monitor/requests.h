@@ -8,23 +8,25 @@
 #include <string>
 #include <vector>
 
+#include "src/base/account.h"
 #include "src/base/result.h"
 #include "src/observe/calls/probe_set.h"
 #include "src/observe/monitor/protocol.h"
-#include "src/observe/proc/account.h"
 
 namespace hwprof::observe {
 
-// The observed processes: what descends from these, and is the user's.
-struct Observed {
-  std::vector<pid_t> roots;
-  Account user;
-};
-
 class Requests {
  public:
-  explicit Requests(Observed observed) : observed_(std::move(observed)) {}
-  void observe(pid_t root) { observed_.roots.push_back(root); }
+  // Of that user's processes alone.
+  explicit Requests(Account user) : user_(std::move(user)) {}
+
+  // What descends from this process is observed, while it lives. `process` is its pidfd.
+  void observe(pid_t pid, UniqueFd process);
+  // hwprof's own process: the worker, and the command before its execve.
+  void observe_own(pid_t pid);
+  // From its execve on it may be anything.
+  void released(pid_t pid);
+  void forget(pid_t pid);
 
   // `leader`: the group's, or none.
   Result<UniqueFd> open_event(const Question& question, const UniqueFd& leader);
@@ -38,6 +40,7 @@ class Requests {
 
  private:
   void map_ring(const UniqueFd& event, std::size_t bytes);
+  [[nodiscard]] Result<bool> is_own(pid_t task) const;
   [[nodiscard]] Result<void> check_task(pid_t task) const;
   [[nodiscard]] Result<perf_event_attr> checked(const perf_event_attr& asked) const;
 
@@ -45,7 +48,15 @@ class Requests {
     std::size_t bytes;
     void operator()(void* memory) const;
   };
-  Observed observed_;
+  struct Root {
+    pid_t pid = 0;
+    UniqueFd process;  // readable once it has ended
+    bool own = false;
+  };
+  [[nodiscard]] const Root* find_root(pid_t pid) const;
+
+  Account user_;
+  std::vector<Root> roots_;
   std::vector<std::unique_ptr<void, Unmap>> rings_;
   std::size_t ring_bytes_ = 0;
   std::unique_ptr<ProbeSet> probes_;

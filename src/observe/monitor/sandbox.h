@@ -1,8 +1,8 @@
 // What the worker gives up before it reads the first foreign byte.
 #pragma once
 
+#include "src/base/account.h"
 #include "src/base/result.h"
-#include "src/observe/proc/account.h"
 
 namespace hwprof::observe {
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,13 +14,15 @@
 #include <csignal>
 #include <cstring>
 
+#include "src/base/account.h"
 #include "src/base/spawn.h"
-#include "src/observe/proc/account.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/signals.h"
 
 namespace hwprof {
 namespace {
+
+constexpr int kLongestStart = 30'000;  // ms, from "go" to its first instruction
 
 std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
 
@@ -154,6 +157,14 @@ Result<void> Child::release() {
     return environment_error(errno,
                              fmt::format("cannot start {}: {}", path_, std::strerror(errno)));
   go_.reset();
+  // Its user may stop it meanwhile, and hwprof with it.
+  pollfd waiting{failure_.get(), POLLIN, 0};
+  if (retry_interrupted([&] { return ::poll(&waiting, 1, kLongestStart); }) == 0) {
+    ::kill(pid_, SIGKILL);
+    retry_interrupted([&] { return ::waitpid(pid_, nullptr, 0); });
+    return environment_error(ETIMEDOUT, fmt::format("{}: was held before it began, for {} s", path_,
+                                                    kLongestStart / 1000));
+  }
   Failure failure;
   const ssize_t got =
       retry_interrupted([&] { return ::read(failure_.get(), &failure, sizeof failure); });
@@ -178,11 +189,26 @@ Result<void> Child::release() {
                            fmt::format("{}: cannot be run: {}", path_, why_not_run(failure.code)));
 }
 
+Child::~Child() {
+  if (!go_.valid()) return;
+  ::kill(pid_, SIGKILL);
+  retry_interrupted([&] { return ::waitpid(pid_, nullptr, 0); });
+}
+
+bool Child::can_be_waited_for() const {
+  siginfo_t info{};
+  const int done = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return done != 0 || info.si_pid == pid_;  // an error is one that wait() gives
+}
+
 Result<ChildEnd> Child::wait() {
+  pollfd ended{pidfd_.get(), POLLIN, 0};
+  retry_interrupted([&] { return ::poll(&ended, 1, -1); });
   int status = 0;
   rusage usage{};
-  if (retry_interrupted([&] { return ::wait4(pid_, &status, 0, &usage); }) != pid_)
-    return environment_error(errno, fmt::format("wait4: {}", std::strerror(errno)));
+  const pid_t got = retry_interrupted([&] { return ::wait4(pid_, &status, WNOHANG, &usage); });
+  if (got == 0) return environment_error(EBUSY, "another process traces it, and keeps its end");
+  if (got != pid_) return environment_error(errno, fmt::format("wait4: {}", std::strerror(errno)));
   return child_end(status, usage, start_rss_bytes_);
 }
 

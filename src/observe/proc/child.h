@@ -49,16 +49,18 @@ class Child {
   static Result<Child> start(const std::string& path, const std::vector<std::string>& command,
                              const ChildSetup& setup);
   Child(Child&&) = default;
-  Child& operator=(Child&&) = default;
+  Child& operator=(Child&&) = delete;
   // One that was never released ends without having run anything.
-  ~Child() = default;
+  ~Child();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   // Readable once it has ended (pidfd_open(2)).
   [[nodiscard]] int exit_descriptor() const { return pidfd_.get(); }
   // execve now. Error::code is its errno (ENOENT, EACCES, ENOEXEC, ...), and the child is gone.
   Result<void> release();
-  // Blocks until it has ended.
+  // Whether wait() would give its end. Not where another process traces it, and looks at it first.
+  [[nodiscard]] bool can_be_waited_for() const;
+  // Blocks until it has ended. EBUSY where another process keeps its end.
   Result<ChildEnd> wait();
 
  private:

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,10 +18,12 @@ namespace {
 
 ForeignOpener foreign_opener = open_foreign_here;
 
+UniqueFd open_by_name(const std::string& name, int flags) {
+  return UniqueFd(::open(name.c_str(), flags | O_CLOEXEC));
+}
+
 // The links of another root lead to places in it (openat2: Linux 5.6).
-UniqueFd find_in_root(const ForeignFile& file) {
-  const std::string root = fmt::format("/proc/{}/root", file.pid);
-  const UniqueFd folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+UniqueFd find_in_root(const ForeignFile& file, const UniqueFd& folder) {
   if (!folder.valid()) return {};
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
@@ -28,11 +32,16 @@ UniqueFd find_in_root(const ForeignFile& file) {
       static_cast<int>(::syscall(SYS_openat2, folder.get(), file.path.c_str(), &how, sizeof how)));
 }
 
-// Looked at before it is opened: to open a device may do something, to open a FIFO waits.
+// Looked at before it is opened: to open a device may do something, to open a FIFO waits. In procfs
+// "self" is whoever opens.
 UniqueFd reopen_regular(const UniqueFd& found) {
   struct stat status {};
-  if (!found.valid() || ::fstat(found.get(), &status) != 0) return {};
-  if (!S_ISREG(status.st_mode)) {
+  struct statfs system {};
+  if (!found.valid() || ::fstat(found.get(), &status) != 0 ||
+      ::fstatfs(found.get(), &system) != 0) {
+    return {};
+  }
+  if (!S_ISREG(status.st_mode) || system.f_type == PROC_SUPER_MAGIC) {
     errno = EINVAL;
     return {};
   }
@@ -42,28 +51,40 @@ UniqueFd reopen_regular(const UniqueFd& found) {
 
 }  // namespace
 
-UniqueFd open_foreign_here(const ForeignFile& file) {
-  const auto open = [&](const std::string& name, int flags) {
-    return UniqueFd(::open(name.c_str(), flags | O_CLOEXEC));
+// What the process itself is takes rights on it. What it has opened, or finds at a path, takes the
+// user's: only the way to it does not.
+UniqueFd open_foreign_here(const ForeignFile& file, const Account* on_behalf_of) {
+  const auto of_process = [&](std::string_view name) {
+    return fmt::format("/proc/{}/{}", file.pid, name);
   };
+  UniqueFd way;
   switch (file.kind) {
     case ForeignFile::Kind::kMaps:
-      return open(fmt::format("/proc/{}/maps", file.pid), O_RDONLY);
+      return open_by_name(of_process("maps"), O_RDONLY);
     case ForeignFile::Kind::kEnvironment:
-      return open(fmt::format("/proc/{}/environ", file.pid), O_RDONLY);
+      return open_by_name(of_process("environ"), O_RDONLY);
     case ForeignFile::Kind::kProgram:
-      return open(fmt::format("/proc/{}/exe", file.pid), O_PATH);
+      return open_by_name(of_process("exe"), O_PATH);
     case ForeignFile::Kind::kMemory:
-      return open(fmt::format("/proc/{}/mem", file.pid), O_RDONLY);
+      return open_by_name(of_process("mem"), O_RDONLY);
     case ForeignFile::Kind::kMapped:
-      return reopen_regular(open(
-          fmt::format("/proc/{}/map_files/{:x}-{:x}", file.pid, file.start, file.end), O_PATH));
+      way = open_by_name(of_process(fmt::format("map_files/{:x}-{:x}", file.start, file.end)),
+                         O_PATH);
+      break;
     case ForeignFile::Kind::kInRoot:
-      return reopen_regular(find_in_root(file));
+      way = open_by_name(of_process("root"), O_PATH | O_DIRECTORY);
+      break;
+    default:
+      errno = EINVAL;
+      return {};
   }
-  errno = EINVAL;
-  return {};
+  std::optional<ActingAs> user;
+  if (on_behalf_of != nullptr && !user.emplace(*on_behalf_of).valid()) return {};
+  if (file.kind == ForeignFile::Kind::kInRoot) way = find_in_root(file, way);
+  return reopen_regular(way);
 }
+
+UniqueFd open_foreign_here(const ForeignFile& file) { return open_foreign_here(file, nullptr); }
 
 UniqueFd open_foreign(const ForeignFile& file) { return foreign_opener(file); }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "src/base/account.h"
 #include "src/base/unique_fd.h"
 
 namespace hwprof::observe {
@@ -36,7 +37,8 @@ std::optional<std::string> read_maps(pid_t pid);
 // For a process that has given its rights away, and asks another one where its own do not suffice.
 using ForeignOpener = UniqueFd (*)(const ForeignFile& file);
 void open_foreign_with(ForeignOpener opener);
-// By this process alone.
+// By this process alone; a mapped file, or one in the process's root, with that account's rights.
 UniqueFd open_foreign_here(const ForeignFile& file);
+UniqueFd open_foreign_here(const ForeignFile& file, const Account* on_behalf_of);
 
 }  // namespace hwprof::observe

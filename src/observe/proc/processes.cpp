@@ -1,5 +1,6 @@
 #include "src/observe/proc/processes.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,10 +10,12 @@
 #include <string_view>
 
 #include "src/base/text.h"
+#include "src/base/unique_fd.h"
 
 namespace hwprof {
 namespace {
 
+constexpr std::size_t kMostCommandBytes = 128U << 10U, kMostProcesses = 65536;
 constexpr unsigned long kKernelThread = 0x00200000;  // PF_KTHREAD, include/linux/sched.h
 
 std::string proc(pid_t pid, std::string_view file) { return fmt::format("/proc/{}/{}", pid, file); }
@@ -53,13 +56,24 @@ std::optional<ProcessInfo> process_info(pid_t pid) {
         split(std::string_view(status).substr(at + 6, status.find('\n', at + 6) - at - 6), '\t');
     if (ids.size() > 1) info.user = static_cast<uid_t>(parse_unsigned(ids[1]).value_or(info.user));
   }
-  const std::string words = read_text_file(proc(pid, "cmdline")).value_or("");
+  return info;
+}
+
+std::vector<std::string> command_of(pid_t pid) {
+  const UniqueFd file(::open(proc(pid, "cmdline").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string words(kMostCommandBytes, '\0');
+  const ssize_t got =
+      file.valid()
+          ? retry_interrupted([&] { return ::read(file.get(), words.data(), words.size()); })
+          : 0;
+  words.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  std::vector<std::string> command;
   for (std::size_t begin = 0; begin < words.size();) {
     const auto end = std::min(words.find('\0', begin), words.size());
-    info.command.push_back(words.substr(begin, end - begin));
+    command.push_back(words.substr(begin, end - begin));
     begin = end + 1;
   }
-  return info;
+  return command;
 }
 
 std::optional<std::uint64_t> peak_rss_bytes(pid_t pid) {
@@ -110,7 +124,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 
 std::vector<pid_t> process_tree(pid_t pid) {
   std::vector<pid_t> tree{pid};
-  for (std::size_t i = 0; i < tree.size(); ++i) {
+  for (std::size_t i = 0; i < tree.size() && tree.size() < kMostProcesses; ++i) {
     const std::vector<pid_t> children = children_of(tree[i]);
     tree.insert(tree.end(), children.begin(), children.end());
   }

@@ -16,8 +16,7 @@ namespace hwprof {
 std::vector<std::string_view> stat_fields(std::string_view text);
 
 struct ProcessInfo {
-  std::vector<std::string> command;  // argv; empty for a kernel thread or a zombie
-  std::string name;                  // as `ps -o comm`
+  std::string name;  // as `ps -o comm`
   pid_t parent = 0;
   uid_t user = 0;  // effective
   char state = '?';
@@ -27,6 +26,9 @@ struct ProcessInfo {
 };
 // Absent: there is no such process (any more).
 std::optional<ProcessInfo> process_info(pid_t pid);
+// Its argv, of which a process may make what it likes: at most 128 KiB (as the kernel's own limit
+// for one argument). Empty for a kernel thread or a zombie.
+std::vector<std::string> command_of(pid_t pid);
 
 // VmHWM: the most memory that it had at once since it began to run its present program.
 std::optional<std::uint64_t> peak_rss_bytes(pid_t pid);
@@ -37,7 +39,7 @@ std::optional<double> waited_for_cpu_s(pid_t pid);
 
 std::vector<pid_t> threads_of(pid_t pid);
 std::vector<pid_t> children_of(pid_t pid);  // of all its threads
-// `pid` first, then what descends from it.
+// `pid` first, then what descends from it; of a tree that grows on, the first 65,536.
 std::vector<pid_t> process_tree(pid_t pid);
 
 }  // namespace hwprof

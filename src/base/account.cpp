@@ -1,0 +1,139 @@
+#include "src/base/account.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "src/base/text.h"
+
+namespace hwprof {
+namespace {
+
+constexpr int kMostGroups = 65536;  // NGROUPS_MAX of Linux
+constexpr gid_t kNoGroup = 65534;   // as the kernel shows a group that it has no name for
+
+// The numbers of a line of /proc/PID/status: "Uid:\t0\t0\t0\t0".
+std::vector<gid_t> numbers_of(std::string_view status, std::string_view name) {
+  std::vector<gid_t> numbers;
+  for (const std::string_view line : split(status, '\n')) {
+    if (!line.starts_with(name)) continue;
+    std::string words(line.substr(name.size()));
+    for (char& c : words)
+      if (c == '\t') c = ' ';
+    for (const std::string_view word : split(words, ' '))
+      if (const auto number = parse_unsigned(word)) numbers.push_back(static_cast<gid_t>(*number));
+  }
+  return numbers;
+}
+
+Account account_in(const passwd& entry) {
+  Account account{entry.pw_uid, entry.pw_gid, {}, entry.pw_name, entry.pw_dir};
+  int count = 64;
+  account.groups.resize(static_cast<std::size_t>(count));
+  while (::getgrouplist(entry.pw_name, account.gid, account.groups.data(), &count) < 0 &&
+         count <= kMostGroups) {
+    account.groups.resize(static_cast<std::size_t>(count));
+  }
+  account.groups.resize(static_cast<std::size_t>(count));
+  return account;
+}
+
+// Of this process; the permitted ones stay, so that they can come back.
+bool drop_effective_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) return false;
+  for (__user_cap_data_struct& set : sets) set.effective = 0;
+  return ::syscall(SYS_capset, &header, sets.data()) == 0;
+}
+
+void restore_effective_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) return;
+  for (__user_cap_data_struct& set : sets) set.effective = set.permitted;
+  ::syscall(SYS_capset, &header, sets.data());
+}
+
+}  // namespace
+
+Result<Account> find_account(const std::string& name) {
+  errno = 0;
+  const passwd* entry = ::getpwnam(name.c_str());
+  if (entry == nullptr) {
+    return usage_error(fmt::format("--user {}: there is no such user", name),
+                       "give a name that getent passwd knows");
+  }
+  if (::geteuid() != 0 && entry->pw_uid != ::geteuid()) {
+    return usage_error(fmt::format("--user {}: only root can become another user", name),
+                       "run hwprof as root, or leave --user out");
+  }
+  return account_in(*entry);
+}
+
+Result<Account> account_of(pid_t pid) {
+  const auto status = read_text_file(fmt::format("/proc/{}/status", pid));
+  const std::vector<gid_t> uids = numbers_of(status.value_or(""), "Uid:");
+  const std::vector<gid_t> gids = numbers_of(status.value_or(""), "Gid:");
+  if (uids.size() < 2 || gids.size() < 2) {
+    return environment_error(
+        ESRCH, fmt::format("whose process {} is cannot be read: it may have ended", pid));
+  }
+  return Account{uids[0], gids[0], numbers_of(*status, "Groups:"), {}, {}};
+}
+
+Account account_of_user(uid_t uid) {
+  const passwd* entry = ::getpwuid(uid);
+  return entry != nullptr ? account_in(*entry) : Account{uid, kNoGroup, {}, {}, {}};
+}
+
+Account own_account() {
+  Account account{::geteuid(), ::getegid(), {}, {}, {}};
+  const int count = ::getgroups(0, nullptr);
+  account.groups.resize(static_cast<std::size_t>(std::max(0, count)));
+  const int got = ::getgroups(count, account.groups.data());
+  account.groups.resize(static_cast<std::size_t>(std::max(0, got)));
+  return account;
+}
+
+bool become(const Account& account) {
+  // The groups first: without root's rights they can no longer be set.
+  return (::geteuid() != 0 || ::setgroups(account.groups.size(), account.groups.data()) == 0) &&
+         ::setgid(account.gid) == 0 && ::setuid(account.uid) == 0;
+}
+
+// The user last, and first on the way back: only root may change the groups.
+ActingAs::ActingAs(const Account& account) : gid_(::getegid()), groups_(own_account().groups) {
+  valid_ = ::setgroups(account.groups.size(), account.groups.data()) == 0 &&
+           ::setegid(account.gid) == 0 && ::seteuid(account.uid) == 0 &&
+           drop_effective_capabilities();
+  if (valid_) return;
+  const int why = errno;
+  restore();
+  errno = why;
+}
+
+ActingAs::~ActingAs() {
+  if (!valid_) return;
+  const int why = errno;
+  restore();
+  errno = why;
+}
+
+// What may not fail: a process that stayed the user's could no longer clean up after itself.
+void ActingAs::restore() {
+  if (::seteuid(0) != 0) std::abort();
+  restore_effective_capabilities();
+  if (::setegid(gid_) != 0 || ::setgroups(groups_.size(), groups_.data()) != 0) std::abort();
+}
+
+}  // namespace hwprof

@@ -1,0 +1,75 @@
+#include "src/base/account.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/text.h"
+#include "src/base/unique_fd.h"
+#include "tests/temporary_file.h"
+
+namespace hwprof {
+namespace {
+
+std::string effective_capabilities() {
+  const std::string status = read_text_file("/proc/self/status").value_or("");
+  const auto at = status.find("CapEff:");
+  return at == std::string::npos ? "" : status.substr(at, status.find('\n', at) - at);
+}
+
+TEST(Account, ActingAsAUserTakesThatUsersRightsAndGivesThemBack) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become others";
+  const auto nobody = find_account("nobody");
+  ASSERT_TRUE(nobody);
+  const TemporaryFile secret("secret");
+  ASSERT_EQ(::chmod(secret.path().c_str(), 0600), 0);
+  const auto readable = [&] {
+    return UniqueFd(::open(secret.path().c_str(), O_RDONLY | O_CLOEXEC)).valid();
+  };
+  const std::string before = effective_capabilities();
+  const auto groups = own_account().groups;
+  {
+    const ActingAs user(*nobody);
+    ASSERT_TRUE(user.valid());
+    EXPECT_FALSE(readable());
+    EXPECT_EQ(::geteuid(), nobody->uid);
+    EXPECT_EQ(own_account().groups, nobody->groups);
+    EXPECT_EQ(effective_capabilities(), "CapEff:\t0000000000000000");
+  }
+  EXPECT_TRUE(readable());
+  EXPECT_EQ(own_account().groups, groups);
+  EXPECT_EQ(effective_capabilities(), before);
+}
+
+// Root without capabilities is not what opens files of other processes.
+TEST(Account, ActingAsRootLeavesNoCapability) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has any";
+  const std::string before = effective_capabilities();
+  {
+    const ActingAs user(own_account());
+    ASSERT_TRUE(user.valid());
+    EXPECT_EQ(effective_capabilities(), "CapEff:\t0000000000000000");
+  }
+  EXPECT_EQ(effective_capabilities(), before);
+}
+
+TEST(Account, OfAProcessIsItsUsers) {
+  const auto own = account_of(::getpid());
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->uid, ::getuid());
+  EXPECT_EQ(own->gid, ::getgid());
+  EXPECT_FALSE(account_of(0));
+}
+
+TEST(Account, OfAUserNobodyKnowsHasNoGroups) {
+  constexpr uid_t kUnknown = 4'000'000'001;
+  if (::getpwuid(kUnknown) != nullptr) GTEST_SKIP() << "somebody does";
+  EXPECT_EQ(account_of_user(kUnknown).uid, kUnknown);
+  EXPECT_TRUE(account_of_user(kUnknown).groups.empty());
+  EXPECT_NE(account_of_user(kUnknown).gid, 0U);
+}
+
+}  // namespace
+}  // namespace hwprof
