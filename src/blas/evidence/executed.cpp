@@ -147,8 +147,7 @@ report::Executed executed(const SampleProfile& profile) {
   executed.frequency_hz = profile.hz;
   executed.notes = profile.notes;
   if (profile.samples == 0) {
-    executed.reason =
-        "no sample was taken: no thread used as much CPU time as one sampling period";
+    executed.reason = "no sample was taken: no thread used as much CPU time as one sampling period";
     return executed;
   }
   std::map<std::pair<std::string, std::string>, std::uint64_t> libraries, symbols, widths;

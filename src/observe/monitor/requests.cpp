@@ -27,7 +27,8 @@ namespace {
 
 constexpr int kDeepestTree = 256;
 constexpr std::size_t kMostProbes = 8192;
-constexpr int kMostGenerations = 4096;  // the kernel has 65,535 numbers for events of everybody
+constexpr int kMostProbeGenerations =
+    4096;  // the kernel has 65,535 numbers for events of everybody
 constexpr std::size_t kLargestMapped = 4U << 20U, kMostMapped = 256U << 20U;  // bytes
 
 tl::unexpected<Error> refused(int code, std::string what) {
@@ -218,7 +219,7 @@ Result<EventFormat> Requests::define_probe(const Question& question, const std::
   // Open to be read: a name alone (O_PATH) takes no right on the file.
   const int flags = ::fcntl(file.get(), F_GETFL);
   if (probes_ == nullptr || question.probe > EventKind::kReturn || question.generation < 0 ||
-      question.generation >= kMostGenerations || flags < 0 || (flags & O_PATH) != 0 ||
+      question.generation >= kMostProbeGenerations || flags < 0 || (flags & O_PATH) != 0 ||
       (flags & O_ACCMODE) == O_WRONLY || ::fstat(file.get(), &status) != 0 ||
       !S_ISREG(status.st_mode) || question.start >= static_cast<std::uint64_t>(status.st_size)) {
     return refused(EINVAL, "this is no place for a probe");
