@@ -8,21 +8,6 @@
 #include "src/report/printable.h"
 #include "tests/fuzz/fuzz.h"
 
-namespace {
-
-bool is_plain(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = hwprof::utf8_length(text);
-    if (length == 0 || static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7f) return false;
-    if (length == 2 && text.starts_with('\xc2') && static_cast<unsigned char>(text[1]) < 0xa0)
-      return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-}  // namespace
-
 void fuzz(std::string_view text) {
   using namespace hwprof;
   parse_cpu_list(text);
