@@ -11,6 +11,8 @@ constexpr std::size_t kMaxSuggestions = 3;
 // A word that contains what was typed ("misses" in "branch-misses") is a candidate however long it
 // is, behind those that differ by a letter or two.
 constexpr std::size_t kContainedRank = 2;
+// What is longer is no mistyped name; and the distance of two long ones takes minutes.
+constexpr std::size_t kLongestWord = 200;
 
 }  // namespace
 
@@ -35,9 +37,12 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
 
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> known) {
   const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
+  if (word.size() > kLongestWord) return {};
   std::vector<std::pair<std::size_t, std::string_view>> candidates;
   for (std::string_view candidate : known) {
-    std::size_t rank = edit_distance(word, candidate);
+    // No fewer letters differ than one of them is longer.
+    const bool too_long = candidate.size() > word.size() + limit;
+    std::size_t rank = too_long ? limit + 1 : edit_distance(word, candidate);
     if (rank > limit) {
       if (word.size() < 3 || lower(candidate).find(lower(word)) == std::string::npos) continue;
       rank = std::max(limit, kContainedRank) + 1;
