@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 
@@ -370,6 +371,44 @@ TEST(CoreInMemory, ABlasWithoutAChoiceHasAReason) {
     EXPECT_EQ(core.how, "") << all_providers()[i].name;
   }
 }
+
+#if defined(__x86_64__)
+// A process whose bli_arch_query_id and bli_arch_string are as BLIS compiles them, and whose one
+// architecture has this name.
+report::ChosenCore core_of_blis(const char* architecture) {
+  std::array<char, 256> image{};
+  const auto put = [&image](std::size_t at, const auto& value) {
+    std::memcpy(image.data() + at, &value, sizeof value);
+  };
+  constexpr std::size_t kQuery = 0, kString = 64, kId = 128, kTable = 136, kName = 144;
+  std::memcpy(image.data() + kQuery, "\x8b\x05", 2);
+  put(kQuery + 2, static_cast<std::int32_t>(kId - kQuery - 6));
+  std::memcpy(image.data() + kString, "\x48\x8d\x05", 3);
+  put(kString + 3, static_cast<std::int32_t>(kTable - kString - 7));
+  put(kTable, std::uint64_t{kName});
+  std::memcpy(image.data() + kName, architecture, std::strlen(architecture));
+  LibraryFile file;
+  file.provider = Provider::kBlis;
+  file.symbols = {{"bli_arch_query_id", kQuery}, {"bli_arch_string", kString}};
+  const ReadMemory read = [&image](std::uint64_t address, void* to, std::size_t bytes) {
+    if (address > image.size() || image.size() - address < bytes) return false;
+    std::memcpy(to, image.data() + address, bytes);
+    return true;
+  };
+  return core_in_memory(file, "/lib/libblis.so.4", 0, read, "process 1");
+}
+
+TEST(CoreInMemory, ReadsTheNameThatBlisHas) {
+  EXPECT_EQ(core_of_blis("haswell").core, "haswell");
+  EXPECT_NE(core_of_blis("haswell").how, "");
+}
+
+TEST(CoreInMemory, ABlisWithoutANameHasAReason) {
+  EXPECT_EQ(core_of_blis("").core, "");
+  EXPECT_EQ(core_of_blis("").reason, "the name of its architecture cannot be read");
+  EXPECT_EQ(core_of_blis("").how, "");
+}
+#endif
 
 // A child that holds `library` until it is told to end.
 class Holder {

@@ -164,6 +164,10 @@ void read_blis(const ProcessImage& image, ChosenCore& chosen) {
     return;
   }
   chosen.core = read_text(name, image.read);
+  if (chosen.core.empty()) {
+    chosen.reason = "the name of its architecture cannot be read";
+    return;
+  }
   chosen.how = "architecture number that bli_arch_query_id loads";
 }
 #else
