@@ -1,0 +1,101 @@
+// The table that the audit library shares with hwprof: every watched program may write to it, by
+// the descriptor that its environment names, and so does this.
+#include "src/observe/calls/audit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "src/base/text.h"
+#include "src/observe/calls/call_tally.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+using namespace hwprof;
+using namespace hwprof::observe;
+
+constexpr const char* kRoutines[] = {"sgemm_", "cblas_dgemm", "ddot_",  "zhemm_",
+                                     "dtrsm_", "cblas_csyrk", "dgetrf_"};
+
+struct Unmap {
+  void operator()(audit::Table* table) const { ::munmap(table, sizeof *table); }
+};
+
+// As the audit library finds it.
+std::unique_ptr<audit::Table, Unmap> table_of(const Audit& audit) {
+  const std::string variable = audit.environment().back();
+  const std::string_view prefix = audit::kVariable;
+  must(variable.starts_with(prefix));
+  const std::string path = variable.substr(prefix.size(), variable.rfind(':') - prefix.size());
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  void* memory =
+      ::mmap(nullptr, sizeof(audit::Table), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  must(memory != MAP_FAILED);
+  return std::unique_ptr<audit::Table, Unmap>(static_cast<audit::Table*>(memory));
+}
+
+void copy_text(std::string_view text, char* to, std::size_t room) {
+  std::memcpy(to, text.data(), std::min(text.size(), room));
+}
+
+// One thing that a program may do to the table: what the library writes, with any values in it, or
+// any bytes anywhere.
+void write_something(audit::Table& table, Feed& feed) {
+  enum { kFile, kSite, kShape, kOthers, kBytes, kThings };
+  switch (feed.below(kThings)) {
+    case kFile: {
+      audit::File& file = table.files[feed.below(audit::kFiles)];
+      file.state = static_cast<audit::u32>(feed.below(4));
+      copy_text(feed.text(), file.path, sizeof file.path);
+      return;
+    }
+    case kSite: {
+      audit::Site& site = table.sites[feed.below(8)];
+      site.state = static_cast<audit::u32>(feed.below(4));
+      site.caller = feed.number<std::uint16_t>();
+      site.library = feed.number<std::uint16_t>();
+      const std::size_t routine = feed.below(std::size(kRoutines) + 1);
+      copy_text(routine < std::size(kRoutines) ? kRoutines[routine] : feed.text(), site.symbol,
+                sizeof site.symbol);
+      return;
+    }
+    case kShape: {
+      audit::Shard& shard = table.sites[feed.below(8)].shards[feed.below(audit::kShards)];
+      audit::CountedShape& slot = shard.shapes[feed.below(audit::kShapes)];
+      slot.state = static_cast<audit::u32>(feed.below(4));
+      slot.shape = {feed.number<std::uint64_t>(), feed.number<std::uint64_t>(),
+                    feed.number<std::uint64_t>(), feed.number<std::uint32_t>()};
+      slot.count = feed.number<std::uint64_t>();
+      return;
+    }
+    case kOthers:
+      table.sites[feed.below(8)].shards[feed.below(audit::kShards)].others =
+          feed.number<std::uint64_t>();
+      return;
+    default: {
+      const std::size_t at = feed.number<std::uint32_t>() % sizeof table;
+      copy_text(feed.text(), reinterpret_cast<char*>(&table) + at, sizeof table - at);
+    }
+  }
+}
+
+}  // namespace
+
+void fuzz(std::string_view text) {
+  const auto audit = Audit::create("/lib/libhwprof-audit.so");
+  must(audit.has_value());
+  const auto table = table_of(*audit);
+  Feed feed(text);
+  while (!feed.empty()) write_something(*table, feed);
+  const auto sites = audit->sites();
+  must(sites.size() <= audit::kSites);
+  must(audit->processes() == table->processes && audit->unwatched() == table->unwatched);
+  for (const report::CallSite& site : sites) {
+    Routine routine;
+    must(find_routine(site.symbol.c_str(), routine));
+    must(site.caller.size() <= PATH_MAX && site.library.size() <= PATH_MAX);
+    must(site.shapes.size() <= kMostShapes);
+    must(!site.flops || (std::isfinite(*site.flops) && *site.flops >= 0));
+  }
+}
