@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
@@ -97,6 +98,23 @@ TEST(LayerGraph, ACycleAndAWrongOrderAreToldApart) {
       "the layers a -> c -> b -> a read each other in a cycle");
   EXPECT_EQ(refusal({{"a", "relu", {}, {"b"}}, {"b", "relu", {}, {"input"}}}).what,
             "layer 'a' reads 'b', which comes after it");
+}
+
+// Each reads the next one many times: what leads from layer to layer is not kept for every reading.
+TEST(LayerGraph, AWrongOrderOfManyLayersTakesNoMemory) {
+  constexpr std::size_t kLayers = 1000, kReadings = 100;
+  std::vector<Layer> layers;
+  for (std::size_t i = 0; i < kLayers; ++i) {
+    const std::string next = i + 1 < kLayers ? std::to_string(i + 1) : "input";
+    layers.push_back({std::to_string(i), "relu", {}, std::vector(kReadings, next)});
+  }
+  const auto most_kib = [] {
+    rusage usage{};
+    return ::getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+  };
+  const auto before = most_kib();
+  EXPECT_EQ(refusal(std::move(layers)).what, "layer '0' reads '1', which comes after it");
+  EXPECT_LT(most_kib() - before, 200 * 1024);
 }
 
 TEST(LayerGraph, TooManyLayersAreRefused) {

@@ -84,27 +84,35 @@ class Resolver {
                  near.empty() ? fmt::format("known: {}", fmt::join(names, ", ")) : near);
   }
 
+  // `last` reads the layer at hand, and is read by it over others.
+  [[nodiscard]] tl::unexpected<Error> cycle(std::size_t last,
+                                            const std::vector<std::size_t>& reader_of) const {
+    std::vector<std::string_view> names = {graph_.layers[at_].name};
+    for (std::size_t layer = last; layer != at_; layer = reader_of[layer])
+      names.push_back(graph_.layers[layer].name);
+    names.push_back(graph_.layers[at_].name);
+    std::reverse(names.begin(), names.end());
+    return wrong("inputs",
+                 fmt::format("the layers {} read each other in a cycle", fmt::join(names, " -> ")));
+  }
+
   // Layers stand in the order of execution, so that one that reads a later one is a cycle, or in
   // the wrong place.
   [[nodiscard]] tl::unexpected<Error> reads_later(std::size_t later) const {
-    std::vector<std::size_t> path = {later};
+    struct Step {
+      std::size_t layer, reader;
+    };
+    std::vector<Step> open = {{later, at_}};
     std::vector<bool> seen(graph_.layers.size());
-    std::vector<std::vector<std::size_t>> open = {path};
+    std::vector<std::size_t> reader_of(graph_.layers.size());
     while (!open.empty()) {
-      path = open.back();
+      const auto [layer, reader] = open.back();
       open.pop_back();
-      if (path.back() == at_) {
-        std::vector<std::string> names = {graph_.layers[at_].name};
-        for (const std::size_t layer : path) names.push_back(graph_.layers[layer].name);
-        return wrong("inputs", fmt::format("the layers {} read each other in a cycle",
-                                           fmt::join(names, " -> ")));
-      }
-      if (seen[path.back()]) continue;
-      seen[path.back()] = true;
-      for (const std::size_t input : inputs_of(path.back())) {
-        open.push_back(path);
-        open.back().push_back(input);
-      }
+      if (layer == at_) return cycle(reader, reader_of);
+      if (seen[layer]) continue;
+      seen[layer] = true;
+      reader_of[layer] = reader;
+      for (const std::size_t input : inputs_of(layer)) open.push_back({input, layer});
     }
     return wrong("inputs",
                  fmt::format("layer '{}' reads '{}', which comes after it", graph_.layers[at_].name,
