@@ -27,8 +27,8 @@ namespace {
 
 constexpr int kDeepestTree = 256;
 constexpr std::size_t kMostProbes = 8192;
-constexpr int kMostProbeGenerations =
-    4096;  // the kernel has 65,535 numbers for events of everybody
+// The kernel has 65,535 numbers for events of everybody.
+constexpr int kMostProbeGenerations = 4096;
 constexpr std::size_t kLargestMapped = 4U << 20U, kMostMapped = 256U << 20U;  // bytes
 
 tl::unexpected<Error> refused(int code, std::string what) {
