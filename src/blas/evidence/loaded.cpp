@@ -26,9 +26,10 @@ namespace {
 using std::chrono::milliseconds;
 
 // A poll that took t is followed by none for this many t, but never for long: a BLAS may be loaded
-// and left again within a second.
-constexpr int kPauseFactor = 50;
-constexpr milliseconds kLongestPause{200};
+// and left again within a second, and a program may be over in a part of one. So the longest pause
+// grows with the time that was watched, and is this share of it.
+constexpr int kPauseFactor = 50, kPauseShare = 4;
+constexpr milliseconds kShortestLimit{20}, kLongestLimit{200};
 // The size of a process tells that it has mapped something. Where a mapping of the same size went
 // away meanwhile it does not, so that maps are read once in a while anyhow.
 constexpr milliseconds kMapsAge{500};
@@ -139,7 +140,9 @@ void LiveWatch::poll() {
     }
   }
   const auto took = Clock::now() - now_ - inspecting_;
-  next_poll_ = now_ + std::min<Clock::duration>(kPauseFactor * took, kLongestPause);
+  const Clock::duration longest =
+      std::clamp<Clock::duration>((now_ - began_) / kPauseShare, kShortestLimit, kLongestLimit);
+  next_poll_ = now_ + std::min<Clock::duration>(kPauseFactor * took, longest);
 }
 
 // Those of each thread: a child belongs to the thread that started it. `parent` 0: the root itself.

@@ -58,7 +58,7 @@ class LiveWatch {
   void keep(const Process& process);
 
   pid_t root_;
-  Clock::time_point next_poll_, now_;
+  Clock::time_point began_ = Clock::now(), next_poll_, now_;
   Clock::duration inspecting_{};  // spent on files in this poll: a cost that does not come back
   std::map<pid_t, Process> processes_;
   // By path and inode; null: has nothing to do with BLAS.
