@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 namespace hwprof {
 namespace {
 
 EventOpener other_opener = nullptr;
+std::atomic<int> highest_descriptor = -1;
 
 UniqueFd open_here(perf_event_attr attr, pid_t tid, int cpu, int group_fd) {
   return UniqueFd(static_cast<int>(
@@ -34,8 +36,11 @@ UniqueFd open_event(perf_event_attr attr, pid_t tid, int cpu, int group_fd,
     event.reset();
     errno = EMFILE;
   }
+  if (event.get() > highest_descriptor) highest_descriptor = event.get();
   return event;
 }
+
+int highest_event_descriptor() { return highest_descriptor; }
 
 void open_events_with(EventOpener opener) { other_opener = opener; }
 

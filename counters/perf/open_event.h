@@ -21,6 +21,9 @@ inline constexpr unsigned kReservedDescriptors = 64;
 UniqueFd open_event(perf_event_attr attr, pid_t tid, int cpu, int group_fd,
                     std::size_t ring_bytes = 0);
 
+// Of all events that were opened so far; -1: none was.
+int highest_event_descriptor();
+
 // For a process that has given its rights away, and asks another one to open its events.
 using EventOpener = UniqueFd (*)(const perf_event_attr& attr, pid_t tid, int cpu, int group_fd,
                                  std::size_t ring_bytes);

@@ -10,7 +10,7 @@ import time
 
 import harness
 from coverage_test import CALLER, called, count
-from evidence_harness import EvidenceTest, has_uprobes, needs_samples, read_tracing
+from evidence_harness import EvidenceTest, can_sample, has_uprobes, needs_samples, read_tracing
 
 MIB = 1 << 20
 MOST_MEMORY = 200 * MIB
@@ -135,6 +135,17 @@ class Scale(EvidenceTest):
     def observe_python(self, code):
         return self.observe("run", "--", sys.executable, "-c",
                             "import ctypes, mmap, os, sys, time\n" + textwrap.dedent(code))
+
+    def test_what_was_taken_of_the_budgets_is_printed(self):
+        done = harness.hwprof("run", "--verbose", "--no-ladder", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"monitor: \d+ MiB of memory at most; "
+                                      r"\d+ of 8192 probes, \d+ KiB of 256 MiB of rings")
+        self.assertRegex(done.stderr, r"worker: \d+ MiB of memory at most; "
+                                      r"descriptors of events up to -?\d+ of \d+")
+        if can_sample():
+            self.assertRegex(done.stderr, r"samples: \d+ of 400 files open, "
+                                          r"\d+ KiB of 64 MiB of generated code")
 
     def test_5000_threads(self):
         program = subprocess.Popen([self.compile("threads", THREADS, "-pthread"), "5000"],

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <utility>
 
+#include "counters/perf/open_event.h"
 #include "src/base/files.h"
 #include "src/base/spawn.h"
 #include "src/base/text.h"
@@ -66,6 +68,7 @@ class Monitor {
   void serve(Worker worker);
   [[nodiscard]] const std::optional<Result<int>>& outcome() const { return outcome_; }
   [[nodiscard]] const std::optional<std::string>& report() const { return report_; }
+  [[nodiscard]] std::string spent() const { return requests_.spent(); }
   [[nodiscard]] WorkerDeath death() const { return {how_it_ended(worker_status_), last_end_}; }
   [[nodiscard]] int command_exit() const { return last_end_ ? last_end_->facts.exit : 0; }
 
@@ -322,6 +325,11 @@ void close_all_but(std::initializer_list<int> kept) {
   ::syscall(SYS_close_range, next, ~0U, 0);  // Linux 5.9; before that they stay
 }
 
+std::string peak_memory() {
+  const auto bytes = peak_rss_bytes(::getpid());
+  return bytes ? fmt::format("{} MiB of memory at most", *bytes >> 20U) : "memory not known";
+}
+
 // The worker's process from its first moment to its last.
 [[noreturn]] void be_worker(const Account& user, Channel questions, Channel events,
                             const WorkerTask& work) {
@@ -330,6 +338,10 @@ void close_all_but(std::initializer_list<int> kept) {
   auto given_up = enter_sandbox(user);
   MonitorClient client(std::move(questions), std::move(events));
   client.finish(given_up ? work(client) : error_of(given_up));
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  spdlog::info("worker: {}; descriptors of events up to {} of {}", peak_memory(),
+               highest_event_descriptor(), limit.rlim_cur);
   spdlog::shutdown();
   std::fflush(nullptr);
   ::_exit(0);
@@ -394,6 +406,7 @@ Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
       monitor.serve(std::move(second));
     }
   }
+  spdlog::info("monitor: {}; {}", peak_memory(), monitor.spent());
   if (monitor.report()) options.write_report(*monitor.report());
   const auto& outcome = monitor.outcome();
   if (outcome && !*outcome) return error_of(*outcome);

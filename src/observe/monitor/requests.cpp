@@ -242,4 +242,9 @@ std::vector<std::string> Requests::remove_probes() {
   return probes_ == nullptr ? std::vector<std::string>() : probes_->remove();
 }
 
+std::string Requests::spent() const {
+  return fmt::format("{} of {} probes, {} KiB of {} MiB of rings", probes_defined_, kMostProbes,
+                     ring_bytes_ >> 10U, kMostMapped >> 20U);
+}
+
 }  // namespace hwprof::observe

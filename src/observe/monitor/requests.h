@@ -35,6 +35,8 @@ class Requests {
   Result<EventFormat> define_probe(const Question& question, const std::string& symbol,
                                    const UniqueFd& file);
   std::vector<std::string> remove_probes();
+  // Of the budgets of probes and of rings, in words.
+  [[nodiscard]] std::string spent() const;
   // The worker has its own by now. The last who unmaps one waits for the kernel.
   void leave_rings() { rings_.clear(); }
 

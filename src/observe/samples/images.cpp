@@ -193,4 +193,10 @@ LoopClass Images::loop(CodePlace place) {
   return classify_loop(code.bytes, code.address, place.at);
 }
 
+std::string Images::spent() const {
+  return fmt::format("{} of {} files open, {} KiB of {} MiB of generated code in {} of {} places",
+                     open_files_, kMaximumOpenFiles, live_bytes_ >> 10U, kMostLiveBytes >> 20U,
+                     generations_.size(), kMostGenerations);
+}
+
 }  // namespace hwprof::observe

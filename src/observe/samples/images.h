@@ -41,6 +41,8 @@ class Images {
 
   // What could not be read, a sentence each.
   [[nodiscard]] const std::set<std::string>& notes() const { return notes_; }
+  // Of the budgets of files and of generated code, in words.
+  [[nodiscard]] std::string spent() const;
 
  private:
   struct Image {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <linux/perf_event.h>
+#include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -210,6 +211,8 @@ SampleProfile Sampling::finish() {
   state.followers.clear();
 
   SampleProfile profile = state.table.resolve(state.options);
+  spdlog::info("samples: {}; {} threads followed by their own events", state.table.images.spent(),
+               state.opened.size());
   profile.hz = static_cast<double>(state.attr.sample_freq);
   profile.lost = state.lost;
   profile.notes.insert(profile.notes.begin(), state.notes.begin(), state.notes.end());
