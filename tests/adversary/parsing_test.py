@@ -108,25 +108,6 @@ class Parsing(EvidenceTest):
                         os.unlink("/tmp/" + name)
 
     @needs_samples
-    def test_code_that_is_made_and_freed(self):
-        report, _ = self.run_python("""
-            import ctypes, mmap
-            spin = (b'\\xb8\\x00\\x00\\x40\\x00\\xff\\xc8\\x75\\xfc\\xc3'
-                    if os.uname().machine == 'x86_64' else b'\\xc0\\x03\\x5f\\xd6')
-            end = time.time() + 4
-            while time.time() < end:
-                code = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-                                 mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-                code.write(spin)
-                view = ctypes.c_char.from_buffer(code)
-                ctypes.CFUNCTYPE(None)(ctypes.addressof(view))()
-                del view
-                code.close()
-            """)
-        self.assertNotIn("files were executed", " ".join(
-            report["blas"]["evidence"]["executed"]["notes"]))
-
-    @needs_samples
     def test_a_library_that_is_cut_off_while_it_is_read(self):
         """As cp over a file does it, again and again."""
         library = self.compile("libproduct.so", PRODUCT + "char large[1 << 22] = {1};", "-shared",

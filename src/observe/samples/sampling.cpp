@@ -211,7 +211,7 @@ SampleProfile Sampling::finish() {
   state.followers.clear();
 
   SampleProfile profile = state.table.resolve(state.options);
-  spdlog::info("samples: {}; {} threads followed by their own events", state.table.images.spent(),
+  spdlog::info("samples: {}; threads with events of their own: {}", state.table.images.spent(),
                state.opened.size());
   profile.hz = static_cast<double>(state.attr.sample_freq);
   profile.lost = state.lost;
