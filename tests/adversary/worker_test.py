@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ import unittest
 
 import harness
 from evidence_harness import (CALLER, EvidenceTest, has_uprobes, needs_caller, needs_root,
-                              needs_samples, read_tracing)
+                              needs_samples, nobody, read_tracing)
 from harness import BINARY
 
 
@@ -244,6 +245,24 @@ class Worker(EvidenceTest):
         if done.returncode == 77:
             self.skipTest("a program may not be traced by its child here")
         self.assertEqual(done.returncode, 5, done.stderr)
+
+    @needs_root
+    def test_it_takes_no_rights_from_a_setuid_program(self):
+        """Attached to one that a user has started, it is that user's, who may not look into it."""
+        program = self.path("sleeper")
+        shutil.copy("/bin/sleep", program)
+        os.chmod(program, 0o4755)
+        child = subprocess.Popen([program, "30"], **nobody())
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        deadline = time.monotonic() + 10
+        while status_of(child.pid).get("Uid", ["?"] * 4)[1] != "0":
+            if time.monotonic() > deadline:
+                self.skipTest("a setuid program gets no rights in " + self.folder)
+            time.sleep(0.01)
+        done = harness.hwprof("attach", "--seconds", "0.2", str(child.pid))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("has the rights of user 0", done.stderr)
 
 
 if __name__ == "__main__":
