@@ -1,5 +1,6 @@
 """That no BLAS was called is said only where every program that ran was watched whole."""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -236,6 +237,38 @@ class Coverage(EvidenceTest):
         with open(self.path("report.json")) as file:
             report = json.load(file)
         self.assertGreater(count(report), 20, called(report))
+
+    @needs_root
+    def test_a_process_in_a_user_namespace_of_roots_is_observed(self):
+        """As in containers whose users are none of the host's."""
+        ready, go = os.pipe(), os.pipe()
+        child = os.fork()
+        if child == 0:
+            done = ctypes.CDLL(None).unshare(0x10000000)  # CLONE_NEWUSER
+            os.write(ready[1], b"0" if done == 0 else b"1")
+            os.read(go[0], 1)
+            os.setgroups([])
+            os.setresgid(1000, 1000, 1000)
+            os.setresuid(1000, 1000, 1000)
+            os.execv("/bin/sleep", ["sleep", "30"])
+        self.addCleanup(os.waitpid, child, 0)
+        self.addCleanup(os.kill, child, 9)
+        if os.read(ready[0], 1) != b"0":
+            self.skipTest("no user namespaces here")
+        for name in ["uid_map", "gid_map"]:
+            with open("/proc/%d/%s" % (child, name), "w") as file:
+                file.write("0 100000 65536")
+        os.write(go[1], b"x")
+        deadline = time.monotonic() + 10
+        while os.readlink("/proc/%d/exe" % child) != os.path.realpath("/bin/sleep"):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        done = harness.hwprof("attach", "--no-ladder", "--seconds", "0.3", "--format", "json",
+                              "-o", self.path("report.json"), str(child))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("report.json")) as file:
+            report = json.load(file)
+        self.assertIsNotNone(report["blas"]["evidence"]["declared"]["environment"])
 
 
 if __name__ == "__main__":
