@@ -273,8 +273,15 @@ Result<void> at_target(const std::string& path, Do work) {
                                      "act as that user",
                                      path, *target.owner));
   }
-  TRY(check(target, path));
-  return work(target);
+  auto done = check(target, path);
+  if (done) done = work(target);
+  if (!done && target.owner) {
+    done.error().hint = fmt::format(
+        "it is written with the rights of user {}, whose folder or link is on the way: choose "
+        "another folder",
+        *target.owner);
+  }
+  return done;
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ class Coverage(EvidenceTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(self.path("report.json")) as file:
             report = json.load(file)
-        self.assertIsNotNone(report["blas"]["evidence"]["declared"]["environment"])
+        self.assertIsNone(report["blas"]["evidence"]["declared"]["environment_reason"])
 
 
 if __name__ == "__main__":

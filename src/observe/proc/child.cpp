@@ -89,6 +89,17 @@ std::string why_not_run(int code) {
   return std::strerror(code);
 }
 
+// Whether it does so in time: its user may stop a child, which would stop hwprof, too.
+bool says_something(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return retry_interrupted([&] { return ::poll(&waiting, 1, kLongestStart); }) > 0;
+}
+
+void end_child(pid_t pid) {
+  ::kill(pid, SIGKILL);
+  retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
+}
+
 double rusage_seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
@@ -136,7 +147,8 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
   // Whose process it is must be settled before anybody asks.
   Failure ready;
   failure.writer.reset();
-  retry_interrupted([&] { return ::read(child.failure_.get(), &ready, sizeof ready); });
+  if (says_something(child.failure_.get()))
+    retry_interrupted([&] { return ::read(child.failure_.get(), &ready, sizeof ready); });
   child.pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!child.pidfd_.valid()) {
     const int code = errno;
@@ -157,11 +169,8 @@ Result<void> Child::release() {
     return environment_error(errno,
                              fmt::format("cannot start {}: {}", path_, std::strerror(errno)));
   go_.reset();
-  // Its user may stop it meanwhile, and hwprof with it.
-  pollfd waiting{failure_.get(), POLLIN, 0};
-  if (retry_interrupted([&] { return ::poll(&waiting, 1, kLongestStart); }) == 0) {
-    ::kill(pid_, SIGKILL);
-    retry_interrupted([&] { return ::waitpid(pid_, nullptr, 0); });
+  if (!says_something(failure_.get())) {
+    end_child(pid_);
     return environment_error(ETIMEDOUT, fmt::format("{}: was held before it began, for {} s", path_,
                                                     kLongestStart / 1000));
   }
@@ -170,7 +179,7 @@ Result<void> Child::release() {
       retry_interrupted([&] { return ::read(failure_.get(), &failure, sizeof failure); });
   failure_.reset();
   if (got == 0) return {};  // closed by execve
-  retry_interrupted([&] { return ::waitpid(pid_, nullptr, 0); });
+  end_child(pid_);
   if (got != static_cast<ssize_t>(sizeof failure))
     return environment_error(0, fmt::format("{}: ended before it began", path_));
   switch (failure.step) {
@@ -190,9 +199,7 @@ Result<void> Child::release() {
 }
 
 Child::~Child() {
-  if (!go_.valid()) return;
-  ::kill(pid_, SIGKILL);
-  retry_interrupted([&] { return ::waitpid(pid_, nullptr, 0); });
+  if (go_.valid()) end_child(pid_);
 }
 
 bool Child::can_be_waited_for() const {
