@@ -47,6 +47,13 @@ Account account_in(const passwd& entry) {
   return account;
 }
 
+// Root of a user namespace that a user has made for himself may set none (user_namespaces(7)):
+// there it keeps its own, which are that user's.
+bool set_groups(const Account& account) {
+  return ::setgroups(account.groups.size(), account.groups.data()) == 0 ||
+         account.uid == ::geteuid();
+}
+
 // Of this process; the permitted ones stay, so that they can come back.
 bool drop_effective_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -107,14 +114,13 @@ Account own_account() {
 
 bool become(const Account& account) {
   // The groups first: without root's rights they can no longer be set.
-  return (::geteuid() != 0 || ::setgroups(account.groups.size(), account.groups.data()) == 0) &&
-         ::setgid(account.gid) == 0 && ::setuid(account.uid) == 0;
+  return (::geteuid() != 0 || set_groups(account)) && ::setgid(account.gid) == 0 &&
+         ::setuid(account.uid) == 0;
 }
 
 // The user last, and first on the way back: only root may change the groups.
 ActingAs::ActingAs(const Account& account) : gid_(::getegid()), groups_(own_account().groups) {
-  valid_ = ::setgroups(account.groups.size(), account.groups.data()) == 0 &&
-           ::setegid(account.gid) == 0 && ::seteuid(account.uid) == 0 &&
+  valid_ = set_groups(account) && ::setegid(account.gid) == 0 && ::seteuid(account.uid) == 0 &&
            drop_effective_capabilities();
   if (valid_) return;
   const int why = errno;
@@ -133,7 +139,7 @@ ActingAs::~ActingAs() {
 void ActingAs::restore() {
   if (::seteuid(0) != 0) std::abort();
   restore_effective_capabilities();
-  if (::setegid(gid_) != 0 || ::setgroups(groups_.size(), groups_.data()) != 0) std::abort();
+  if (::setegid(gid_) != 0 || !set_groups({0, gid_, groups_, {}, {}})) std::abort();
 }
 
 }  // namespace hwprof

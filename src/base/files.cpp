@@ -130,6 +130,11 @@ Result<void> Walk::follow(const UniqueFd& link, const std::string& step, bool la
   if (++links_ > kMostLinks) return refused(ELOOP);
   struct statfs system = {};
   if (::fstatfs(target_.folder.get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
+    if (last && target_.owner) {
+      return refused(EACCES, target_.path +
+                                 " is a link of another user's to an open file: choose "
+                                 "another name");
+    }
     if (last) {
       target_.magic = true;
       target_.replace = false;
@@ -222,7 +227,8 @@ Result<void> check(const Target& target, const std::string& name) {
 }
 
 Result<void> write_directly(const Target& target, const std::string& bytes) {
-  const int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (target.magic ? 0 : O_NOFOLLOW);
+  const int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (target.magic ? 0 : O_NOFOLLOW) |
+                    (target.owner ? O_NONBLOCK : 0);
   const UniqueFd fd(::openat(target.folder.get(), target.name.c_str(), flags));
   if (!fd.valid()) return failed(errno, "cannot open " + target.path);
   if (const int code = write_all(fd.get(), bytes)) {

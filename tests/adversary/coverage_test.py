@@ -238,6 +238,17 @@ class Coverage(EvidenceTest):
             report = json.load(file)
         self.assertGreater(count(report), 20, called(report))
 
+    def test_root_of_a_namespace_of_its_own_observes(self):
+        """Who may not set groups: in containers that need no root."""
+        if not can_unshare():
+            self.skipTest("no user namespaces here")
+        done = subprocess.run([*OWN_NAMESPACES, BINARY, "run", "--no-ladder", "--format", "json",
+                               "-o", self.path("report.json"), "--", "sh", "-c", "exit 4"],
+                              capture_output=True, text=True, env=harness.environment())
+        self.assertEqual(done.returncode, 4, done.stderr)
+        with open(self.path("report.json")) as file:
+            self.assertEqual(json.load(file)["exit"], 4)
+
     @needs_root
     def test_a_process_in_a_user_namespace_of_roots_is_observed(self):
         """As in containers whose users are none of the host's."""

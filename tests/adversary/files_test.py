@@ -75,6 +75,13 @@ class Files(EvidenceTest):
         self.assertIn("cannot write r.json", errors)
 
     @needs_root
+    def test_a_link_to_an_open_pipe_is_not_waited_for(self):
+        """A link of procfs leads to what its process has open, whatever that is."""
+        errors, _ = self.in_a_folder_of_nobodys(
+            "mkfifo pipe; sleep 20 9<>pipe >/dev/null 2>&1 & ln -s /proc/$!/fd/9 r.json; exit 5", 5)
+        self.assertIn("cannot write r.json", errors)
+
+    @needs_root
     def test_a_report_in_a_users_folder_is_the_users(self):
         _, path = self.in_a_folder_of_nobodys("true")
         self.assertEqual(os.stat(path).st_uid, nobody()["user"])

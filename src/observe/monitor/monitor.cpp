@@ -140,7 +140,10 @@ Result<void> Monitor::release() {
   held_ = false;
   requests_.released(command_->pid());
   began_ = Clock::now();
-  TRY(command_->release());
+  if (auto released = command_->release(); !released) {
+    requests_.forget(command_->pid());
+    return released;
+  }
   running_ = true;
   for (const int number : std::exchange(waiting_signals_, {})) ::kill(command_->pid(), number);
   return {};
