@@ -55,6 +55,11 @@ TEST(Account, ActingAsRootLeavesNoCapability) {
   EXPECT_EQ(effective_capabilities(), before);
 }
 
+TEST(Account, OfThisNamespaceIsMapped) {
+  EXPECT_TRUE(is_mapped(::geteuid()));
+  EXPECT_FALSE(is_mapped(~uid_t{0}));  // nobody's anywhere
+}
+
 TEST(Account, OfAProcessIsItsUsers) {
   const auto own = account_of(::getpid());
   ASSERT_TRUE(own);

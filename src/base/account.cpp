@@ -103,6 +103,17 @@ Account account_of_user(uid_t uid) {
   return entry != nullptr ? account_in(*entry) : Account{uid, kNoGroup, {}, {}, {}};
 }
 
+bool is_mapped(uid_t uid) {
+  const std::string map = read_text_file("/proc/self/uid_map").value_or("");
+  for (const std::string_view line : split(map, '\n')) {
+    std::vector<std::uint64_t> numbers;  // first within, first outside, how many
+    for (const std::string_view word : split(line, ' '))
+      if (const auto number = parse_unsigned(word)) numbers.push_back(*number);
+    if (numbers.size() == 3 && uid >= numbers[0] && uid - numbers[0] < numbers[2]) return true;
+  }
+  return false;
+}
+
 Account own_account() {
   Account account{::geteuid(), ::getegid(), {}, {}, {}};
   const int count = ::getgroups(0, nullptr);

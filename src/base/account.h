@@ -24,6 +24,9 @@ Result<Account> account_of(pid_t pid);
 // With that user's groups; without any where nobody knows the user.
 Account account_of_user(uid_t uid);
 Account own_account();
+// Whether this user namespace has such a user. Files of those that it has not seem to be nobody's,
+// whose rights even its root cannot take (user_namespaces(7)).
+bool is_mapped(uid_t uid);
 
 // Takes its rights for good. False, with errno, where they are refused. Async-signal-safe.
 bool become(const Account& account);

@@ -97,7 +97,7 @@ class Walk {
   Result<void> follow(const UniqueFd& link, const std::string& step, bool last);
   Result<void> take(const struct stat& entry);
   void belongs_to(uid_t owner) {
-    if (::geteuid() == 0 && owner != 0 && !target_.owner) target_.owner = owner;
+    if (::geteuid() == 0 && owner != 0 && !target_.owner && is_mapped(owner)) target_.owner = owner;
   }
   [[nodiscard]] tl::unexpected<Error> refused(int code, std::string hint = {}) const {
     return failed(code, "cannot write " + name_, std::move(hint));

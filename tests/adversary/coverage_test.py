@@ -240,14 +240,16 @@ class Coverage(EvidenceTest):
 
     def test_root_of_a_namespace_of_its_own_observes(self):
         """Who may not set groups: in containers that need no root."""
-        if not can_unshare():
-            self.skipTest("no user namespaces here")
-        done = subprocess.run([*OWN_NAMESPACES, BINARY, "run", "--no-ladder", "--format", "json",
-                               "-o", self.path("report.json"), "--", "sh", "-c", "exit 4"],
-                              capture_output=True, text=True, env=harness.environment())
-        self.assertEqual(done.returncode, 4, done.stderr)
-        with open(self.path("report.json")) as file:
-            self.assertEqual(json.load(file)["exit"], 4)
+        for number, user in enumerate([{}, self.as_nobody()] if AS_ROOT else [{}]):
+            if not can_unshare(**user):
+                self.skipTest("no user namespaces here")
+            report = self.path("report%d.json" % number)
+            done = subprocess.run([*OWN_NAMESPACES, BINARY, "run", "--no-ladder", "--format",
+                                   "json", "-o", report, "--", "sh", "-c", "exit 4"],
+                                  capture_output=True, text=True, env=harness.environment(), **user)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            with open(report) as file:
+                self.assertEqual(json.load(file)["exit"], 4)
 
     @needs_root
     def test_a_process_in_a_user_namespace_of_roots_is_observed(self):
