@@ -1,6 +1,5 @@
-// All levels of evidence, against the real libraries of this machine (OpenBLAS must be there, the
-// reference may be), against live processes with a library that looks like OpenBLAS, and against
-// samples that are made up.
+// What is installed, and what a library says of itself: against the real ones of this machine
+// (OpenBLAS must be there, the reference may be), and against some that are made up.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,14 +13,11 @@
 #include <filesystem>
 
 #include "src/blas/evidence/chosen_core.h"
-#include "src/blas/evidence/executed.h"
 #include "src/blas/evidence/installed.h"
 #include "src/blas/evidence/library_file.h"
-#include "src/blas/evidence/loaded.h"
 #include "src/blas/evidence/own_openblas.h"
 #include "src/blas/providers/providers.h"
 #include "src/observe/proc/maps.h"
-#include "src/observe/samples/sample_table.h"
 #include "tests/temporary_file.h"
 
 namespace hwprof::blas {
@@ -29,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Contains;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -409,281 +404,6 @@ TEST(CoreInMemory, ABlisWithoutANameHasAReason) {
   EXPECT_EQ(core_of_blis("").how, "");
 }
 #endif
-
-// A child that holds `library` until it is told to end.
-class Holder {
- public:
-  explicit Holder(const char* library) {
-    int ready[2] = {}, end[2] = {};
-    EXPECT_EQ(::pipe(ready), 0);
-    EXPECT_EQ(::pipe(end), 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::close(end[1]);
-      const bool loaded = library == nullptr || ::dlopen(library, RTLD_NOW) != nullptr;
-      char byte = loaded ? 'y' : 'n';
-      const bool told = ::write(ready[1], &byte, 1) == 1 && ::read(end[0], &byte, 1) >= 0;
-      ::_exit(told ? 0 : 1);
-    }
-    char byte = 0;
-    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
-    EXPECT_EQ(byte, 'y') << library;
-    for (const int fd : {ready[0], ready[1], end[0]}) ::close(fd);
-    end_ = end[1];
-  }
-  Holder(const Holder&) = delete;
-  Holder& operator=(const Holder&) = delete;
-  ~Holder() { finish(); }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-  void finish() {
-    if (pid_ == 0) return;
-    ::close(end_);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = 0;
-  }
-
- private:
-  pid_t pid_ = 0;
-  int end_ = -1;
-};
-
-// Of the two libraries that are made for this: other tests of this process may have loaded real
-// ones.
-std::vector<report::ChosenCore> chosen_in(const LiveWatch& watch) {
-  std::vector<report::ChosenCore> all = watch.chosen_cores();
-  std::erase_if(all, [](const report::ChosenCore& one) {
-    return one.path != FAKE_OPENBLAS && one.path != FAKE_OPENBLAS_UNSET;
-  });
-  return all;
-}
-
-void poll_past_the_pause(LiveWatch& watch) {
-  ::usleep(210'000);
-  watch.poll();
-}
-
-TEST(LiveWatch, ReadsTheChoiceOfAProcessAndKeepsItAfterTheEnd) {
-  Holder child(FAKE_OPENBLAS);
-  LiveWatch watch(child.pid());
-  watch.poll();
-  const auto check = [&] {
-    EXPECT_THAT(watch.loaded(), Contains(Field(&report::LoadedLibrary::path, FAKE_OPENBLAS)));
-    const auto chosen = chosen_in(watch);
-    ASSERT_EQ(chosen.size(), 1U);
-    EXPECT_EQ(chosen[0].core, "Prescott");
-    EXPECT_EQ(chosen[0].threads, 3);
-    EXPECT_EQ(chosen[0].version, "0.3.99");
-    EXPECT_THAT(chosen[0].how, StartsWith("gotoblas pointer of process "));
-    EXPECT_EQ(chosen[0].reason, "");
-  };
-  check();
-  child.finish();
-  poll_past_the_pause(watch);
-  check();
-}
-
-TEST(LiveWatch, SaysThatALibraryIsNotInitialised) {
-  Holder child(FAKE_OPENBLAS_UNSET);
-  LiveWatch watch(child.pid());
-  watch.poll();
-  ASSERT_EQ(chosen_in(watch).size(), 1U);
-  EXPECT_EQ(chosen_in(watch)[0].core, "");
-  EXPECT_THAT(chosen_in(watch)[0].reason, HasSubstr("not initialised"));
-}
-
-TEST(LiveWatch, FindsLibrariesThatAreLoadedLaterAndInChildren) {
-  LiveWatch watch(::getpid());
-  watch.poll();
-  EXPECT_TRUE(chosen_in(watch).empty());
-  Holder child(FAKE_OPENBLAS);
-  poll_past_the_pause(watch);
-  ASSERT_EQ(chosen_in(watch).size(), 1U) << "in a child";
-  void* library = ::dlopen(FAKE_OPENBLAS_UNSET, RTLD_NOW);
-  ASSERT_NE(library, nullptr);
-  poll_past_the_pause(watch);
-  ::dlclose(library);
-  EXPECT_EQ(chosen_in(watch).size(), 2U) << "in a process that is known";
-}
-
-TEST(LiveWatch, AProcessThatDoesNotExistLeavesNothing) {
-  LiveWatch watch(1 << 30);
-  watch.poll();
-  EXPECT_TRUE(watch.loaded().empty());
-  EXPECT_TRUE(watch.chosen_cores().empty());
-}
-
-TEST(LiveWatch, ALibraryThatServedCallsWasLoaded) {
-  report::Called called;
-  for (const char* path : {FAKE_OPENBLAS, "/no/such/library.so", FAKE_OPENBLAS}) {
-    called.calls.emplace_back().library = path;
-  }
-  std::vector<report::LoadedLibrary> loaded;
-  add_called_libraries(called, loaded);
-  ASSERT_EQ(loaded.size(), 1U);
-  EXPECT_EQ(loaded[0].path, FAKE_OPENBLAS);
-  EXPECT_EQ(loaded[0].provider, Provider::kOpenBlas);
-  EXPECT_TRUE(loaded[0].serves_blas);
-}
-
-TEST(LiveWatch, ALibraryThatServedABlasRoutineIsABlasWhateverItsName) {
-  report::Called called;
-  report::CallSite& site = called.calls.emplace_back();
-  site.symbol = "dgemm_";
-  site.library = OWN_PRODUCT;
-  std::vector<report::LoadedLibrary> loaded;
-  add_called_libraries(called, loaded);
-  ASSERT_EQ(loaded.size(), 1U);
-  EXPECT_EQ(loaded[0].provider, Provider::kUnknown);
-  EXPECT_EQ(loaded[0].soname, "libown_product.so");
-  EXPECT_TRUE(loaded[0].serves_blas);
-
-  loaded.clear();
-  site.symbol = "dnnl_sgemm";  // a product, but none of a BLAS
-  add_called_libraries(called, loaded);
-  EXPECT_TRUE(loaded.empty());
-}
-
-TEST(LiveWatch, SaysWhoseMapsItMayNotRead) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may read all";
-  LiveWatch watch(1);
-  watch.poll();
-  ASSERT_EQ(watch.chosen_cores().size(), 1U);
-  EXPECT_EQ(watch.chosen_cores()[0].provider, Provider::kNone);
-  EXPECT_THAT(watch.chosen_cores()[0].reason, HasSubstr("ermission denied"));
-}
-
-TEST(Declared, NamesTheSonamesThatAProgramNeeds) {
-  const auto said = declared({FAKE_OPENBLAS});
-  EXPECT_TRUE(said.needed.empty());
-  ::setenv("OPENBLAS_CORETYPE", "Haswell", 1);
-  EXPECT_EQ(declared({"no-such-program"}).environment.at("OPENBLAS_CORETYPE"), "Haswell");
-  ::unsetenv("OPENBLAS_CORETYPE");
-  EXPECT_TRUE(declared({}).needed.empty());
-  const auto needs = declared({NEEDS_OPENBLAS}).needed;
-  EXPECT_THAT(needs, Contains("libopenblas_fake.so"));
-}
-
-using observe::HotSpot;
-using observe::LoopClass;
-using observe::LoopWidth;
-using observe::SampleProfile;
-
-constexpr LoopClass kWide{LoopWidth::k256, true}, kScalar{LoopWidth::kScalar, false},
-    kCopy{LoopWidth::kNoArithmetic, false};
-
-SampleProfile profile_of(std::vector<HotSpot> spots) {
-  SampleProfile profile;
-  profile.hz = 997;
-  for (const HotSpot& spot : spots) profile.samples += spot.samples;
-  profile.spots = std::move(spots);
-  return profile;
-}
-
-TEST(Executed, TakesTheLibraryThatComputesMostAndNotTheHottest) {
-  const auto executed =
-      blas::executed(profile_of({{"/none/python3", "eval", 1, 60, kCopy, {1}},
-                                 {"/none/libx.so", "sgemm_kernel_HASWELL", 1, 20, kWide, {1, 2}},
-                                 {"/none/libx.so", "sgemm_kernel_HASWELL", 9, 10, kWide, {2, 3}},
-                                 {"/none/libx.so", "sgemm_beta", 1, 2, kScalar, {4}},
-                                 {"/none/libx.so", "sgemm_itcopy_HASWELL", 1, 5, kCopy, {5}},
-                                 {"/none/libm.so", "exp", 1, 3, kScalar, {1}}}));
-  ASSERT_FALSE(executed.loops.empty());
-  const report::LibraryLoops& hottest = executed.loops.front();
-  EXPECT_EQ(hottest.library, "/none/libx.so");
-  EXPECT_EQ(hottest.symbol, "sgemm_kernel_HASWELL");
-  EXPECT_EQ(hottest.provider, Provider::kOpenBlas);
-  EXPECT_EQ(hottest.width, "256");
-  EXPECT_TRUE(hottest.fma);
-  EXPECT_DOUBLE_EQ(hottest.fraction, 0.37);
-  EXPECT_EQ(executed.threads(), 3);  // of the loops of that width
-  EXPECT_DOUBLE_EQ(hottest.at_once, 1);
-  EXPECT_DOUBLE_EQ(hottest.symbol_fraction, 0.3) << "its own, not that of the file";
-}
-
-TEST(Executed, CountsThreadsAtOnceAndNotOneAfterAnother) {
-  const auto at_once = [](std::uint64_t beside) {
-    return blas::executed(profile_of({{"/none/libx.so", "k", 1, 20, kWide, {1, 2, 3}, beside}}))
-        .loops.front()
-        .at_once;
-  };
-  EXPECT_DOUBLE_EQ(at_once(0), 1);
-  EXPECT_DOUBLE_EQ(at_once(20), 2);
-  EXPECT_DOUBLE_EQ(at_once(100), 3) << "no more than there were";
-}
-
-TEST(Executed, SamplesOfThreadsSideBySideAreTold) {
-  constexpr std::uint64_t kPeriod = 1000;
-  const auto beside = [](std::uint64_t apart, std::uint32_t other_image) {
-    observe::SampleTable table;
-    for (std::uint64_t i = 0; i < 100; ++i) {
-      table.add({0, 1}, 1, 2 * kPeriod * i, kPeriod);
-      table.add({other_image, 1}, 2, 2 * kPeriod * i + apart, kPeriod);
-    }
-    std::uint64_t sum = 0;
-    for (const HotSpot& spot : table.resolve({}).spots) sum += spot.beside;
-    return sum;
-  };
-  EXPECT_EQ(beside(kPeriod / 2, 0), 100U);
-  EXPECT_EQ(beside(kPeriod, 0), 0U) << "one after another";
-  EXPECT_EQ(beside(kPeriod / 2, 1), 0U) << "in another file";
-}
-
-TEST(Executed, NamesTheCodeInWhichThreadsWait) {
-  const auto executed = blas::executed(
-      profile_of({{"/lib/libc.so.6", "__sched_yield", 1, 9, kCopy, {1}},
-                  {"[kernel]", "__sched_yield", 1, 8, kCopy, {1}},
-                  {"/lib/libgomp.so.1.0.0", "", 1, 7, kCopy, {1}},
-                  {"[kernel]", "libgomp.so.1.0.0", 1, 6, kCopy, {1}},
-                  {"/lib/libomp.so.5", "__kmp_wait_template", 1, 5, kCopy, {1}},
-                  {"/lib/libc.so.6", "__futex_abstimed_wait_common", 1, 4, kCopy, {1}},
-                  {"/lib/libc.so.6", "memcpy", 1, 3, kCopy, {1}},
-                  {"[kernel]", "read", 1, 2, kCopy, {1}},
-                  {"/lib/libx.so", "", 1, 1, kCopy, {1}}}));
-  std::vector<std::string> waiting;
-  for (const report::SampleShare& share : executed.waiting) waiting.push_back(share.name);
-  EXPECT_THAT(waiting,
-              ::testing::ElementsAre("__sched_yield", "__sched_yield", "", "libgomp.so.1.0.0",
-                                     "__kmp_wait_template", "__futex_abstimed_wait_common"));
-}
-
-TEST(Executed, AddsUpToAllSamples) {
-  const auto executed = blas::executed(profile_of({{"/a", "f", 1, 5, kWide, {1}},
-                                                   {"/a", "f", 2, 2, kCopy, {1}},
-                                                   {"/b", "f", 1, 3, kScalar, {1}}}));
-  EXPECT_EQ(executed.samples, 10U);
-  EXPECT_EQ(executed.frequency_hz, 997);
-  for (const auto* list : {&executed.by_library, &executed.by_symbol, &executed.vector_width}) {
-    double sum = 0;
-    for (const report::SampleShare& share : *list) sum += share.fraction;
-    EXPECT_DOUBLE_EQ(sum, 1);
-  }
-  ASSERT_EQ(executed.by_symbol.size(), 2U);  // the same name in two files is two functions
-  EXPECT_EQ(executed.by_symbol[0].library, "/a");
-  EXPECT_EQ(executed.by_symbol[0].samples, 7U);
-  ASSERT_EQ(executed.vector_width.size(), 3U);
-  EXPECT_EQ(executed.vector_width[0].name, "256");
-}
-
-TEST(Executed, IsAbsentWithoutSamplesAndWithoutArithmetic) {
-  const auto nothing = blas::executed({});
-  EXPECT_FALSE(nothing.reason.empty());
-  EXPECT_TRUE(nothing.by_library.empty());
-  const auto copies = blas::executed(profile_of({{"/a", "memcpy", 1, 5, kCopy, {1}}}));
-  EXPECT_TRUE(copies.loops.empty());
-  EXPECT_FALSE(copies.threads());
-}
-
-TEST(Executed, KnowsTheMakerByTheNamesOfKernels) {
-  EXPECT_EQ(provider_of_symbol("dgemm_kernel_ZEN"), Provider::kOpenBlas);
-  EXPECT_EQ(provider_of_symbol("sgemm_small_kernel_nn_SKYLAKEX"), Provider::kOpenBlas);
-  EXPECT_EQ(provider_of_symbol("bli_sgemm_haswell_asm_6x16"), Provider::kBlis);
-  EXPECT_EQ(provider_of_symbol("mkl_blas_avx2_sgemm_kernel_0"), Provider::kMkl);
-  EXPECT_EQ(provider_of_symbol("ATL_sJIK"), Provider::kAtlas);
-  EXPECT_EQ(provider_of_symbol("dnnl::impl::cpu::x64::jit()"), Provider::kOneDnn);
-  EXPECT_EQ(provider_of_symbol("my_gemm_kernel"), Provider::kNone);
-  EXPECT_EQ(provider_of_symbol("exp"), Provider::kNone);
-  EXPECT_EQ(provider_of_symbol(""), Provider::kNone);
-}
 
 }  // namespace
 }  // namespace hwprof::blas
