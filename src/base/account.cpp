@@ -21,18 +21,20 @@ namespace {
 constexpr int kMostGroups = 65536;  // NGROUPS_MAX of Linux
 constexpr gid_t kNoGroup = 65534;   // as the kernel shows a group that it has no name for
 
+// Between blanks and tabs.
+std::vector<gid_t> numbers_in(std::string words) {
+  std::replace(words.begin(), words.end(), '\t', ' ');
+  std::vector<gid_t> numbers;
+  for (const std::string_view word : split(words, ' '))
+    if (const auto number = parse_unsigned(word)) numbers.push_back(static_cast<gid_t>(*number));
+  return numbers;
+}
+
 // The numbers of a line of /proc/PID/status: "Uid:\t0\t0\t0\t0".
 std::vector<gid_t> numbers_of(std::string_view status, std::string_view name) {
-  std::vector<gid_t> numbers;
-  for (const std::string_view line : split(status, '\n')) {
-    if (!line.starts_with(name)) continue;
-    std::string words(line.substr(name.size()));
-    for (char& c : words)
-      if (c == '\t') c = ' ';
-    for (const std::string_view word : split(words, ' '))
-      if (const auto number = parse_unsigned(word)) numbers.push_back(static_cast<gid_t>(*number));
-  }
-  return numbers;
+  for (const std::string_view line : split(status, '\n'))
+    if (line.starts_with(name)) return numbers_in(std::string(line.substr(name.size())));
+  return {};
 }
 
 Account account_in(const passwd& entry) {
@@ -54,21 +56,14 @@ bool set_groups(const Account& account) {
          account.uid == ::geteuid();
 }
 
-// Of this process; the permitted ones stay, so that they can come back.
-bool drop_effective_capabilities() {
+// Of this process: all that are permitted, or none. The permitted ones stay, so that they can come
+// back.
+bool set_effective_capabilities(bool all) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> sets{};
   if (::syscall(SYS_capget, &header, sets.data()) != 0) return false;
-  for (__user_cap_data_struct& set : sets) set.effective = 0;
+  for (__user_cap_data_struct& set : sets) set.effective = all ? set.permitted : 0;
   return ::syscall(SYS_capset, &header, sets.data()) == 0;
-}
-
-void restore_effective_capabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> sets{};
-  if (::syscall(SYS_capget, &header, sets.data()) != 0) return;
-  for (__user_cap_data_struct& set : sets) set.effective = set.permitted;
-  ::syscall(SYS_capset, &header, sets.data());
 }
 
 }  // namespace
@@ -106,9 +101,7 @@ Account account_of_user(uid_t uid) {
 bool is_mapped(uid_t uid) {
   const std::string map = read_text_file("/proc/self/uid_map").value_or("");
   for (const std::string_view line : split(map, '\n')) {
-    std::vector<std::uint64_t> numbers;  // first within, first outside, how many
-    for (const std::string_view word : split(line, ' '))
-      if (const auto number = parse_unsigned(word)) numbers.push_back(*number);
+    const auto numbers = numbers_in(std::string(line));  // first within, first outside, how many
     if (numbers.size() == 3 && uid >= numbers[0] && uid - numbers[0] < numbers[2]) return true;
   }
   return false;
@@ -132,7 +125,7 @@ bool become(const Account& account) {
 // The user last, and first on the way back: only root may change the groups.
 ActingAs::ActingAs(const Account& account) : gid_(::getegid()), groups_(own_account().groups) {
   valid_ = set_groups(account) && ::setegid(account.gid) == 0 && ::seteuid(account.uid) == 0 &&
-           drop_effective_capabilities();
+           set_effective_capabilities(false);
   if (valid_) return;
   const int why = errno;
   restore();
@@ -149,7 +142,7 @@ ActingAs::~ActingAs() {
 // What may not fail: a process that stayed the user's could no longer clean up after itself.
 void ActingAs::restore() {
   if (::seteuid(0) != 0) std::abort();
-  restore_effective_capabilities();
+  set_effective_capabilities(true);
   if (::setegid(gid_) != 0 || !set_groups({0, gid_, groups_, {}, {}})) std::abort();
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/files.h"
 #include "src/base/untrusted_file.h"
 #include "src/observe/elf/elf_file.h"
 
@@ -68,13 +69,7 @@ UniqueFd copy_in_memory(int file) {
   UniqueFd copy(::memfd_create("hwprof-debug", MFD_CLOEXEC));
   const bool whole =
       copy.valid() && each_block(file, [&](const unsigned char* bytes, std::size_t count) {
-        for (std::size_t done = 0; done < count;) {
-          const ssize_t n =
-              retry_interrupted([&] { return ::write(copy.get(), bytes + done, count - done); });
-          if (n <= 0) return false;
-          done += static_cast<std::size_t>(n);
-        }
-        return true;
+        return write_all(copy.get(), {reinterpret_cast<const char*>(bytes), count}) == 0;
       });
   return whole ? std::move(copy) : UniqueFd();
 }

@@ -143,12 +143,7 @@ std::string called_text(const Called& called) {
   return called.reason.empty() ? text : text + ". " + called.reason;
 }
 
-std::string executed_text(const Executed& executed) {
-  if (executed.samples == 0) {
-    std::string text = "not known: " + given(executed.reason);
-    for (const std::string& note : executed.notes) text += "; " + note;
-    return text;
-  }
+std::string samples_text(const Executed& executed) {
   std::string text = fmt::format("{} at {} Hz", counted(executed.samples, "sample"),
                                  significant(executed.frequency_hz, 3));
   if (executed.lost > 0) text += fmt::format(", {} lost", executed.lost);
@@ -169,8 +164,14 @@ std::string executed_text(const Executed& executed) {
       text +=
           fmt::format("; hottest symbol {}, {}", hottest.symbol, percent(hottest.symbol_fraction));
   }
+  return text;
+}
+
+std::string executed_text(const Executed& executed) {
+  const bool known = executed.samples > 0;
+  std::string text = known ? samples_text(executed) : "not known: " + given(executed.reason);
   for (const std::string& note : executed.notes) text += "; " + note;
-  return with_reason(std::move(text), executed.reason);
+  return known ? with_reason(std::move(text), executed.reason) : text;
 }
 
 std::string rate_text(const Run& run) {
