@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,8 +24,13 @@
 #include <sstream>
 
 #include "counters/perf/open_event.h"
+#include "src/observe/calls/routine_file.h"
 #include "src/observe/monitor/channel.h"
 #include "src/observe/perf/rings.h"
+#include "src/observe/proc/processes.h"
+
+// A routine of a BLAS, to be found in this program.
+extern "C" __attribute__((used, noinline)) void sgemm_() {}
 
 namespace hwprof::observe {
 namespace {
@@ -140,25 +146,85 @@ TEST(Monitor, FilesOfOthersAreRefused) {
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
-TEST(Monitor, ProbesAreSetInRegularFilesOnBlasRoutines) {
+UniqueFd own_program() { return UniqueFd(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)); }
+
+std::string points_of(std::initializer_list<ProbePoint> points) {
+  std::string bytes;
+  for (const ProbePoint& point : points)
+    bytes.append(reinterpret_cast<const char*>(&point), sizeof point);
+  return bytes;
+}
+
+TEST(Monitor, ProbesAreSetInRegularFilesWhereBlasRoutinesBegin) {
   const auto line = in_worker([](MonitorClient& monitor) -> Result<int> {
-    const auto define = [&](int file, const char* symbol, std::uint64_t offset, EventKind kind) {
+    const auto read = [&](int file) { return monitor.ask({.ask = Ask::kReadRoutines}, {}, file); };
+    const auto define = [&](int number, std::initializer_list<ProbePoint> points,
+                            int generation = 0) {
       return code_of(
-          monitor.ask({.ask = Ask::kDefineProbe, .probe = kind, .start = offset}, symbol, file));
+          monitor.ask({.ask = Ask::kDefineProbes, .number = number, .generation = generation},
+                      points_of(points)));
     };
-    const UniqueFd program(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    HOLDS(define(program.get(), "sgemm_", 0x1000, EventKind::kEntry) == EINVAL);  // not begun
-    if (!monitor.ask({.ask = Ask::kBeginProbes})) return 0;                       // no uprobes here
-    HOLDS(define(program.get(), "system", 0x1000, EventKind::kEntry) == EINVAL);
-    HOLDS(define(program.get(), "sgemm_", std::uint64_t{1} << 60, EventKind::kEntry) == EINVAL);
-    HOLDS(define(program.get(), "sgemm_", 0x1000, static_cast<EventKind>(9)) == EINVAL);
-    HOLDS(define(program.get(), "sgemm_", 0x1000, static_cast<EventKind>(-2)) == EINVAL);
-    HOLDS(define(-1, "sgemm_", 0x1000, EventKind::kEntry) == EINVAL);
+    const UniqueFd program = own_program();
+    HOLDS(code_of(read(program.get())) == EINVAL);           // not begun
+    if (!monitor.ask({.ask = Ask::kBeginProbes})) return 0;  // no uprobes here
+    HOLDS(code_of(read(-1)) == EINVAL);
     const UniqueFd name(::open("/proc/self/exe", O_PATH | O_CLOEXEC));
-    HOLDS(define(name.get(), "sgemm_", 0x1000, EventKind::kEntry) == EINVAL);
+    HOLDS(code_of(read(name.get())) == EINVAL);
+    const UniqueFd folder(::open("/", O_RDONLY | O_CLOEXEC));
+    HOLDS(code_of(read(folder.get())) == EINVAL);
+
+    TRY(const auto known, read(program.get()));
+    const int number = known.head.number;
+    const auto routines = read_routines(own_program(), "");
+    HOLDS(routines && routines->entries.size() == 1);
+    const std::uint64_t begin = routines->entries[0].offset;
+    HOLDS(define(number, {{begin, 1, EventKind::kEntry}, {begin, 1, EventKind::kReturn}}) == 0);
+    HOLDS(define(number, {{begin + 1, 2, EventKind::kEntry}}) == EINVAL);
+    HOLDS(define(number, {{begin, 2, EventKind::kEntry}, {0, 3, EventKind::kEntry}}) == EINVAL);
+    HOLDS(define(number, {{begin, 2, static_cast<EventKind>(9)}}) == EINVAL);
+    HOLDS(define(number, {{begin, 2, static_cast<EventKind>(-2)}}) == EINVAL);
+    HOLDS(define(number, {{begin, 2, EventKind::kEntry}}, -1) == EINVAL);
+    HOLDS(define(number + 1, {{begin, 2, EventKind::kEntry}}) == EINVAL);
+    HOLDS(define(-1, {{begin, 2, EventKind::kEntry}}) == EINVAL);
+
+    const UniqueFd other(::open("/bin/sleep", O_RDONLY | O_CLOEXEC));
+    TRY(const auto without, read(other.get()));
+    HOLDS(without.head.number != number);
+    HOLDS(define(without.head.number, {{begin, 2, EventKind::kEntry}}) == EINVAL);
+    TRY(const auto left, monitor.ask({.ask = Ask::kRemoveProbes}));
+    HOLDS(left.text.empty());
     return 0;
   });
-  ASSERT_TRUE(line);
+  ASSERT_TRUE(line) << line.error().what;
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+// Whoever can hold the process that reads a file holds neither the monitor nor the session.
+TEST(Monitor, DoesNotWaitForAFileThatIsNotRead) {
+  const auto line = in_worker([](MonitorClient& monitor) -> Result<int> {
+    if (!monitor.ask({.ask = Ask::kBeginProbes})) return 0;  // no uprobes here
+    const pid_t hwprof = ::getppid(), worker = ::getpid();
+    const pid_t stopper = ::fork();
+    if (stopper == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (true) {
+        for (const pid_t child : children_of(hwprof))
+          if (child != worker) ::kill(child, SIGSTOP);
+      }
+    }
+    const UniqueFd program = own_program();
+    int code = 0;
+    for (int tries = 0; tries < 200 && code == 0; ++tries)
+      code = code_of(monitor.ask({.ask = Ask::kReadRoutines}, {}, program.get()));
+    ::kill(stopper, SIGKILL);
+    ::waitpid(stopper, nullptr, 0);
+    HOLDS(code == ETIMEDOUT);
+    HOLDS(code_of(monitor.ask({.ask = Ask::kReadRoutines}, {}, program.get())) == ETIMEDOUT);
+    HOLDS(monitor.end_wanted() == 0);
+    HOLDS(children_of(hwprof).size() == 1);
+    return 0;
+  });
+  ASSERT_TRUE(line) << line.error().what;
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 

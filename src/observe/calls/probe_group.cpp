@@ -11,22 +11,18 @@ Result<ProbeGroup> ProbeGroup::make() {
   return ProbeGroup(std::move(probes));
 }
 
-Result<void> ProbeGroup::define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
-                                std::uint32_t id) {
-  const auto format = probes_->define({.kind = kind,
-                                       .generation = generation_,
-                                       .file = file.file.get(),
-                                       .symbol = entry.symbol,
-                                       .offset = entry.offset,
-                                       .id = id});
-  if (!format) {
-    Error error = format.error();
-    error.what += fmt::format(" ({} of {})", entry.symbol, file.path);
+Result<void> ProbeGroup::define(const RoutineFile& file, std::span<const ProbeSet::Probe> probes) {
+  const auto events = probes_->define(file.file.get(), generation_, probes);
+  if (!events) {
+    Error error = events.error();
+    error.what += fmt::format(" ({})", file.path);
     return tl::make_unexpected(std::move(error));
   }
-  const bool known = std::any_of(formats_.begin(), formats_.end(),
-                                 [&](const EventFormat& one) { return one.type == format->type; });
-  if (!known) formats_.push_back(*format);
+  for (const EventFormat& event : *events) {
+    const bool known = std::any_of(formats_.begin(), formats_.end(),
+                                   [&](const EventFormat& one) { return one.type == event.type; });
+    if (!known) formats_.push_back(event);
+  }
   return {};
 }
 

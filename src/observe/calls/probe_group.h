@@ -2,8 +2,9 @@
 // read.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,9 +19,9 @@ class ProbeGroup {
  public:
   static Result<ProbeGroup> make();
 
-  // Adds a probe to the event of its kind, which it makes where there is none of this generation.
-  Result<void> define(EventKind kind, const RoutineFile& file, const EntryPoint& entry,
-                      std::uint32_t id);
+  // Adds each probe to the event of its kind, which it makes where there is none of this
+  // generation.
+  Result<void> define(const RoutineFile& file, std::span<const ProbeSet::Probe> probes);
   // Probes from here on are of new events: those that are open take no more.
   void begin_generation() { ++generation_; }
   [[nodiscard]] std::size_t events() const { return formats_.size(); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,20 +15,20 @@ namespace hwprof::observe {
 
 class ProbeSet {
  public:
-  struct Request {
+  struct Probe {
     EventKind kind = EventKind::kEntry;
-    int generation = 0;  // probes of another one are other events: those that are open take no more
-    int file = -1;       // its descriptor, so that it is this file that gets probed
-    std::string symbol;  // a BLAS routine
-    std::uint64_t offset = 0;  // in the file
-    std::uint32_t id = 0;      // comes back with each hit
+    std::uint32_t id = 0;  // comes back with each hit
+    EntryPoint entry;
   };
   ProbeSet() = default;
   ProbeSet(const ProbeSet&) = delete;
   ProbeSet& operator=(const ProbeSet&) = delete;
   virtual ~ProbeSet() = default;
-  // Gives the event that the probe is one of.
-  virtual Result<EventFormat> define(const Request& request) = 0;
+  // In a file that is named by its descriptor, so that it is this one that gets probed; probes of
+  // another generation are other events: those that are open take no more. Gives the events that
+  // they are part of, each once. Where one probe is refused, those before it are set.
+  virtual Result<std::vector<EventFormat>> define(int file, int generation,
+                                                  std::span<const Probe> probes) = 0;
   // Takes all out of the system, once nobody has their events open. Gives what stays, a sentence
   // each.
   virtual std::vector<std::string> remove() = 0;

@@ -10,12 +10,6 @@
 #include "src/observe/elf/elf_file.h"
 
 namespace hwprof::observe {
-namespace {
-
-// OpenBLAS with LAPACK has some 700 of them; one with two interfaces, twice that.
-constexpr std::size_t kMostEntries = 2048;
-
-}  // namespace
 
 FileId file_id(int file) {
   struct stat status {};
@@ -45,7 +39,7 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
       if (segment == segments.end()) return;
       const std::uint64_t offset = symbol.address - segment->address + segment->offset;
       if (!seen.insert(offset).second) return;
-      if (found.entries.size() >= kMostEntries) {
+      if (found.entries.size() >= kMostEntryPoints) {
         found.cut = true;
         return;
       }

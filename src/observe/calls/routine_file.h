@@ -1,6 +1,7 @@
 // A file that holds BLAS routines, and where in it each begins.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ struct EntryPoint {
   std::uint64_t size = 0;    // 0: the symbol does not say
   Routine routine;
 };
+
+// OpenBLAS with LAPACK has some 700 of them; one with two interfaces, twice that.
+inline constexpr std::size_t kMostEntryPoints = 2048;  // of a file
 
 // Open since its symbols were read, so that it is this file that gets probed.
 struct RoutineFile {

@@ -128,15 +128,28 @@ Result<std::unique_ptr<TracefsProbes>> TracefsProbes::make() {
   return std::unique_ptr<TracefsProbes>(new TracefsProbes(std::move(tracefs), std::move(name)));
 }
 
-Result<EventFormat> TracefsProbes::define(const Request& request) {
-  const std::string event =
-      fmt::format("{}{}", kEventNames[static_cast<std::size_t>(request.kind)], request.generation);
-  EntryPoint entry{.symbol = request.symbol, .offset = request.offset, .size = 0, .routine = {}};
-  if (!find_routine(entry.symbol.c_str(), entry.routine)) {
-    return environment_error(EINVAL, entry.symbol + " is no BLAS routine");
+Result<std::vector<EventFormat>> TracefsProbes::define(int file, int generation,
+                                                       std::span<const Probe> probes) {
+  std::vector<EventFormat> events;
+  for (const Probe& probe : probes) {
+    TRY(const EventFormat event, define(file, generation, probe));
+    const bool known = std::any_of(events.begin(), events.end(),
+                                   [&](const EventFormat& one) { return one.type == event.type; });
+    if (!known) events.push_back(event);
   }
-  TRY(tracefs_.write_line(
-      probe_definition(name_, event, request.kind, request.file, entry, request.id)));
+  return events;
+}
+
+Result<EventFormat> TracefsProbes::define(int file, int generation, const Probe& probe) {
+  const std::string event =
+      fmt::format("{}{}", kEventNames[static_cast<std::size_t>(probe.kind)], generation);
+  if (const auto written = tracefs_.write_line(
+          probe_definition(name_, event, probe.kind, file, probe.entry, probe.id));
+      !written) {
+    Error error = written.error();
+    error.what += fmt::format(", on {}", probe.entry.symbol);
+    return tl::make_unexpected(std::move(error));
+  }
   const auto [known, is_new] = events_.try_emplace(event);
   if (!is_new) return known->second;
   const auto text = tracefs_.read(fmt::format("events/{}/{}/format", name_, event));

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,13 +46,15 @@ class TracefsProbes : public ProbeSet {
  public:
   static Result<std::unique_ptr<TracefsProbes>> make();
   ~TracefsProbes() override { TracefsProbes::remove(); }
-  // Adds a probe to the event of its kind, which it makes where there is none of this generation.
-  Result<EventFormat> define(const Request& request) override;
+  Result<std::vector<EventFormat>> define(int file, int generation,
+                                          std::span<const Probe> probes) override;
   std::vector<std::string> remove() override;
 
  private:
   TracefsProbes(Tracefs tracefs, std::string name)
       : tracefs_(std::move(tracefs)), name_(std::move(name)) {}
+
+  Result<EventFormat> define(int file, int generation, const Probe& probe);
 
   Tracefs tracefs_;
   std::string name_;

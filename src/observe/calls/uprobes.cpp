@@ -153,16 +153,14 @@ Result<void> Uprobes::add(const RoutineFile& file) {
         "Two files are called {}, in different mount namespaces: their calls are added up.",
         file.path));
   }
-  Result<void> defined;
+  std::vector<ProbeSet::Probe> probes;
   for (const EntryPoint& entry : file.entries) {
     const std::uint32_t id = tally_.watch({file.path, entry});
-    defined = probes_.define(entry.routine.wide ? EventKind::kWideEntry : EventKind::kEntry, file,
-                             entry, id);
-    if (defined && timing_ && entry.routine.timed) {
-      defined = probes_.define(EventKind::kReturn, file, entry, id);
-    }
-    if (!defined) break;
+    const bool wide = entry.routine.wide;
+    probes.push_back({wide ? EventKind::kWideEntry : EventKind::kEntry, id, entry});
+    if (timing_ && entry.routine.timed) probes.push_back({EventKind::kReturn, id, entry});
   }
+  Result<void> defined = probes_.define(file, probes);
   opened_.resize(probes_.events());
   if (file_id(open_regular_file(file.path).get()) != file.id) elsewhere_.insert(file.path);
   return defined;

@@ -48,14 +48,20 @@ UniqueFd ask_for_file(const ForeignFile& file) {
 
 class AskedProbes : public ProbeSet {
  public:
-  Result<EventFormat> define(const Request& request) override {
-    TRY(const auto reply, the_client->ask({.ask = Ask::kDefineProbe,
-                                           .generation = request.generation,
-                                           .id = request.id,
-                                           .probe = request.kind,
-                                           .start = request.offset},
-                                          request.symbol, request.file));
-    return reply.head.format;
+  Result<std::vector<EventFormat>> define(int file, int generation,
+                                          std::span<const Probe> probes) override {
+    TRY(const auto read, the_client->ask({.ask = Ask::kReadRoutines}, {}, file));
+    const Question question{
+        .ask = Ask::kDefineProbes, .number = read.head.number, .generation = generation};
+    std::vector<EventFormat> events;
+    while (!probes.empty()) {
+      const auto some = probes.first(std::min(probes.size(), kMostPoints));
+      probes = probes.subspan(some.size());
+      TRY(const auto reply, the_client->ask(question, points_of(some)));
+      for (const EventFormat& event : reply.head.events)
+        if (event.type != 0) events.push_back(event);
+    }
+    return events;
   }
   std::vector<std::string> remove() override {
     const auto reply = the_client->ask({.ask = Ask::kRemoveProbes});
@@ -63,6 +69,18 @@ class AskedProbes : public ProbeSet {
     if (!reply || reply->text.empty()) return left;
     for (const std::string_view line : split(reply->text, '\n')) left.emplace_back(line);
     return left;
+  }
+
+ private:
+  static constexpr std::size_t kMostPoints = Channel::kMostText / sizeof(ProbePoint);
+
+  static std::string points_of(std::span<const Probe> probes) {
+    std::string bytes;
+    for (const Probe& probe : probes) {
+      const ProbePoint point{probe.entry.offset, probe.id, probe.kind};
+      bytes.append(reinterpret_cast<const char*>(&point), sizeof point);
+    }
+    return bytes;
   }
 };
 

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "counters/perf/open_event.h"
@@ -36,6 +37,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kReapTick{100};  // orphans that have ended wait so long
 // Of a worker that has the command's end and says nothing: rungs of a ladder take seconds.
 constexpr std::chrono::seconds kLongestSilence{180};
+constexpr std::chrono::seconds kLongestRead{10};  // of the symbols of a file
 constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;
 // What hwprof puts into the environment of the command.
 constexpr std::string_view kVariables[] = {"LD_AUDIT=", "HWPROF_"};
@@ -75,7 +77,12 @@ class Monitor {
  private:
   void take_signals();
   void take_question();
+  void end_reading();
+  void reply(Result<Answer> answered, std::string said = {}, const UniqueFd& given = {});
   void end_command();
+  [[nodiscard]] std::set<pid_t> own_children() const {
+    return {command_->pid(), reader_ ? reader_->pid() : 0};
+  }
   Result<Answer> answer(const Question& question, const std::string& text, const UniqueFd& fd,
                         UniqueFd& given, std::string& said);
   Result<pid_t> start(const std::string& variables, bool watched);
@@ -85,6 +92,7 @@ class Monitor {
   Requests requests_;
   SignalWatch signals_;
   std::optional<Worker> worker_;
+  std::optional<RoutineReader> reader_;  // for whose end the worker waits, since heard_
   int worker_status_ = 0;
   std::optional<Child> command_;
   std::optional<Orphans> orphans_;
@@ -159,7 +167,7 @@ void Monitor::end_command() {
   heard_ = Clock::now();  // from here on it is the worker's turn
   requests_.leave_rings();
   running_ = false;
-  orphans_->reap(command_->pid());
+  orphans_->reap(own_children());
   if (ended) {
     facts.exit = ended->exit;
     facts.user_s = ended->user_s + orphans_->user_s();
@@ -174,7 +182,7 @@ void Monitor::end_command() {
     facts.lost = ended.error().code != 0 ? ended.error().code : EIO;
   }
   std::string left;
-  for (const Orphans::Left& one : orphans_->running(command_->pid())) {
+  for (const Orphans::Left& one : orphans_->running(own_children())) {
     end.left.push_back({one.pid, one.name});
     const std::string entry = fmt::format("{} {}", one.pid, one.name) + '\0';
     if (left.size() + entry.size() <= Channel::kMostText) left += entry;
@@ -199,8 +207,12 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       TRY(requests_.begin_probes());
       return answer;
     }
-    case Ask::kDefineProbe: {
-      TRY(answer.format, requests_.define_probe(question, text, fd));
+    case Ask::kReadRoutines:  // take_question() has seen to it
+      break;
+    case Ask::kDefineProbes: {
+      TRY(const auto events, requests_.define_probes(question, text));
+      std::copy_n(events.begin(), std::min(events.size(), answer.events.size()),
+                  answer.events.begin());
       return answer;
     }
     case Ask::kRemoveProbes: {
@@ -261,6 +273,12 @@ void Monitor::take_question() {
     return;
   }
   heard_ = Clock::now();
+  if (question.ask == Ask::kReadRoutines) {
+    auto reader = requests_.start_reader(std::move(fd));
+    if (!reader) return reply(error_of(reader));
+    reader_.emplace(*std::move(reader));
+    return;
+  }
   auto answered = [&]() -> Result<Answer> {
     try {
       return answer(question, text, fd, given, said);
@@ -268,11 +286,25 @@ void Monitor::take_question() {
       return environment_error(ENOMEM, error.what());
     }
   }();
+  reply(std::move(answered), std::move(said), given);
+}
+
+void Monitor::end_reading() {
+  heard_ = Clock::now();
+  const Result<int> number = requests_.take_routines(*reader_);
+  reader_.reset();
+  if (!number) return reply(error_of(number));
+  Answer answer;
+  answer.number = *number;
+  reply(answer);
+}
+
+void Monitor::reply(Result<Answer> answered, std::string said, const UniqueFd& given) {
   if (!answered) {
     const Error& error = answered.error();
     said = error.what + '\0' + error.hint;
     answered = Answer{
-        .code = error.code, .failed = true, .usage = error.fault == Fault::kUsage, .format = {}};
+        .code = error.code, .failed = true, .usage = error.fault == Fault::kUsage, .events = {}};
   }
   if (said.size() > Channel::kMostText) said.resize(Channel::kMostText);
   // Who asks and does not read would hold up the command's signals and its end.
@@ -284,48 +316,40 @@ void Monitor::serve(Worker worker) {
   worker_ = std::move(worker);
   heard_ = Clock::now();
   while (worker_ || running_) {
-    const int questions = worker_ ? worker_->questions.descriptor() : -1;
+    // Who waits for an answer has no question.
+    const int questions = worker_ && !reader_ ? worker_->questions.descriptor() : -1;
     pollfd waiting[] = {{signals_.descriptor(), POLLIN, 0},
                         {questions, POLLIN, 0},
                         {worker_ ? worker_->ended.get() : -1, POLLIN, 0},
-                        {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0}};
+                        {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0},
+                        {reader_ ? reader_->descriptor() : -1, POLLIN, 0}};
     const bool reaps = running_ && watched_;
     const bool may_hang = worker_ && !running_ && (!options_.attach || end_wanted_ != 0);
-    const auto timeout = reaps || end_kept_ ? kReapTick
-                         : may_hang         ? std::chrono::ceil<milliseconds>(kLongestSilence)
-                                            : milliseconds(-1);
+    const auto timeout = reaps || end_kept_ || reader_ ? kReapTick
+                         : may_hang ? std::chrono::ceil<milliseconds>(kLongestSilence)
+                                    : milliseconds(-1);
     if (::poll(waiting, std::size(waiting), static_cast<int>(timeout.count())) < 0 &&
         errno != EINTR) {
       return;
     }
     take_signals();
-    if (reaps) orphans_->reap(command_->pid());
+    if (reaps) orphans_->reap(own_children());
     if (waiting[3].revents != 0 || end_kept_) {
       end_kept_ = end_wanted_ == 0 && !command_->can_be_waited_for();
       if (!end_kept_) end_command();
     }
     if (waiting[1].revents != 0) take_question();
     if (waiting[2].revents != 0 && (waiting[1].revents & POLLIN) == 0) {
+      reader_.reset();
       requests_.forget(worker_->pid);
       retry_interrupted([&] { return ::waitpid(worker_->pid, &worker_status_, 0); });
       worker_.reset();
+    } else if (reader_ && (waiting[4].revents != 0 || Clock::now() - heard_ > kLongestRead)) {
+      end_reading();
     } else if (may_hang && Clock::now() - heard_ > kLongestSilence) {
       ::kill(worker_->pid, SIGKILL);
     }
   }
-}
-
-// What hwprof was started with, and what its root part has open, is none of the worker's business.
-void close_all_but(std::initializer_list<int> kept) {
-  unsigned next = STDERR_FILENO + 1;
-  std::vector<int> sorted(kept);
-  std::sort(sorted.begin(), sorted.end());
-  for (const int fd : sorted) {
-    const auto end = static_cast<unsigned>(fd);
-    if (end > next) ::syscall(SYS_close_range, next, end - 1, 0);
-    next = end + 1;
-  }
-  ::syscall(SYS_close_range, next, ~0U, 0);  // Linux 5.9; before that they stay
 }
 
 std::string peak_memory() {
@@ -337,8 +361,7 @@ std::string peak_memory() {
 [[noreturn]] void be_worker(const Account& user, Channel questions, Channel events,
                             const WorkerTask& work) {
   SignalWatch::restore_in_child();
-  close_all_but({questions.descriptor(), events.descriptor()});
-  auto given_up = enter_sandbox(user);
+  auto given_up = enter_sandbox(user, {questions.descriptor(), events.descriptor()});
   MonitorClient client(std::move(questions), std::move(events));
   client.finish(given_up ? work(client) : error_of(given_up));
   rlimit limit{};

@@ -5,7 +5,9 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 
 #include "src/observe/calls/probes.h"
 #include "src/observe/proc/foreign_file.h"
@@ -17,7 +19,8 @@ enum class Ask : std::uint32_t {
                  // event
   kOpenFile,     // kind, pid, start, end; path as text -> the file
   kBeginProbes,  // -> whether uprobes can be set
-  kDefineProbe,  // probe, generation, start (offset), id; symbol as text, the file -> its event
+  kReadRoutines,  // the file -> number: what the next one calls it. Answered once it has been read
+  kDefineProbes,  // number, generation; ProbePoints as text -> their events
   kRemoveProbes,  // -> what stays, as text
   kStart,         // the command; variables as text, each ended by a zero -> pid
   kRelease,       // the command runs
@@ -32,11 +35,15 @@ enum class Ask : std::uint32_t {
 struct Question {
   Ask ask = Ask::kFinish;
   std::int32_t pid = 0, cpu = 0, number = 0, generation = 0;
-  std::uint32_t id = 0;
   ForeignFile::Kind file = ForeignFile::Kind::kMaps;
-  EventKind probe = EventKind::kEntry;
   std::uint64_t start = 0, end = 0;
   perf_event_attr attr{};
+};
+
+struct ProbePoint {
+  std::uint64_t offset = 0;  // in the file
+  std::uint32_t id = 0;
+  EventKind kind = EventKind::kEntry;
 };
 
 // A text of an error is what failed, a zero, and the hint.
@@ -44,7 +51,7 @@ struct Answer {
   std::int32_t code = 0;  // errno of what failed
   std::int32_t number = 0;
   bool failed = false, usage = false;
-  EventFormat format;
+  std::array<EventFormat, std::size(kEventNames)> events;  // those of a type
 };
 
 // The command has ended. Names of processes that it left behind, as text: "PID NAME", each ended by

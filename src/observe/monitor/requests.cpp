@@ -26,7 +26,7 @@ namespace hwprof::observe {
 namespace {
 
 constexpr int kDeepestTree = 256;
-constexpr std::size_t kMostProbes = 8192;
+constexpr std::size_t kMostProbes = 8192, kMostProbedFiles = 256;
 // The kernel has 65,535 numbers for events of everybody.
 constexpr int kMostProbeGenerations = 4096;
 constexpr std::size_t kLargestMapped = 4U << 20U, kMostMapped = 256U << 20U;  // bytes
@@ -230,29 +230,59 @@ Result<void> Requests::begin_probes() {
   return {};
 }
 
-Result<EventFormat> Requests::define_probe(const Question& question, const std::string& symbol,
-                                           const UniqueFd& file) {
-  static_assert(std::is_unsigned_v<std::underlying_type_t<EventKind>>);
+Result<RoutineReader> Requests::start_reader(UniqueFd file) const {
   struct stat status {};
   // Open to be read: a name alone (O_PATH) takes no right on the file.
   const int flags = ::fcntl(file.get(), F_GETFL);
-  if (probes_ == nullptr || question.probe > EventKind::kReturn || question.generation < 0 ||
-      question.generation >= kMostProbeGenerations || flags < 0 || (flags & O_PATH) != 0 ||
-      (flags & O_ACCMODE) == O_WRONLY || ::fstat(file.get(), &status) != 0 ||
-      !S_ISREG(status.st_mode) || question.start >= static_cast<std::uint64_t>(status.st_size)) {
-    return refused(EINVAL, "this is no place for a probe");
+  if (probes_ == nullptr || flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY ||
+      ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return refused(EINVAL, "this is no file for a probe");
   }
-  if (++probes_defined_ > kMostProbes) {
+  if (probed_files_.size() >= kMostProbedFiles)
+    return refused(ENOSPC, fmt::format("more than {} files would be probed", kMostProbedFiles));
+  if (reads_no_more_) return refused(ETIMEDOUT, "another file took too long to read");
+  return RoutineReader::start(std::move(file), user_);
+}
+
+Result<int> Requests::take_routines(RoutineReader& reader) {
+  auto routines = reader.routines();
+  if (!routines) {
+    reads_no_more_ = routines.error().code == ETIMEDOUT;
+    return error_of(routines);
+  }
+  ProbedFile& probed = probed_files_.emplace_back();
+  probed.file = reader.take_file();
+  for (EntryPoint& entry : *routines) {
+    const std::uint64_t offset = entry.offset;
+    probed.routines.emplace(offset, std::move(entry));
+  }
+  return static_cast<int>(probed_files_.size()) - 1;
+}
+
+Result<std::vector<EventFormat>> Requests::define_probes(const Question& question,
+                                                         std::string_view points) {
+  static_assert(std::is_unsigned_v<std::underlying_type_t<EventKind>>);
+  const auto number = static_cast<std::size_t>(question.number);  // a negative one is too large
+  if (number >= probed_files_.size() || question.generation < 0 ||
+      question.generation >= kMostProbeGenerations) {
+    return refused(EINVAL, "this is no file for a probe");
+  }
+  const ProbedFile& probed = probed_files_[number];
+  std::vector<ProbeSet::Probe> probes;
+  for (; points.size() >= sizeof(ProbePoint); points.remove_prefix(sizeof(ProbePoint))) {
+    ProbePoint point;
+    std::memcpy(&point, points.data(), sizeof point);
+    const auto routine = probed.routines.find(point.offset);
+    if (point.kind > EventKind::kReturn || routine == probed.routines.end())
+      return refused(EINVAL, "this is no place for a probe");
+    probes.push_back({point.kind, point.id, routine->second});
+  }
+  if (probes.size() > kMostProbes - probes_defined_)
     return refused(ENOSPC, fmt::format("more than {} probes would be set", kMostProbes));
-  }
-  TRY(const EventFormat format, probes_->define({.kind = question.probe,
-                                                 .generation = question.generation,
-                                                 .file = file.get(),
-                                                 .symbol = symbol,
-                                                 .offset = question.start,
-                                                 .id = question.id}));
-  probe_events_.push_back(format.type);
-  return format;
+  probes_defined_ += probes.size();
+  TRY(auto events, probes_->define(probed.file.get(), question.generation, probes));
+  for (const EventFormat& event : events) probe_events_.push_back(event.type);
+  return events;
 }
 
 std::vector<std::string> Requests::remove_probes() {
@@ -261,7 +291,8 @@ std::vector<std::string> Requests::remove_probes() {
 }
 
 std::string Requests::spent() const {
-  return fmt::format("{} of {} probes, {} KiB of {} MiB of rings", probes_defined_, kMostProbes,
+  return fmt::format("{} of {} probes in {} of {} files, {} KiB of {} MiB of rings",
+                     probes_defined_, kMostProbes, probed_files_.size(), kMostProbedFiles,
                      ring_bytes_ >> 10U, kMostMapped >> 20U);
 }
 

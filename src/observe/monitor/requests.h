@@ -6,12 +6,15 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "src/base/account.h"
 #include "src/base/result.h"
 #include "src/observe/calls/probe_set.h"
 #include "src/observe/monitor/protocol.h"
+#include "src/observe/monitor/routine_reader.h"
 
 namespace hwprof::observe {
 
@@ -32,8 +35,12 @@ class Requests {
   Result<UniqueFd> open_event(const Question& question, const UniqueFd& leader);
   [[nodiscard]] Result<UniqueFd> open_file(const Question& question, const std::string& path) const;
   Result<void> begin_probes();
-  Result<EventFormat> define_probe(const Question& question, const std::string& symbol,
-                                   const UniqueFd& file);
+  // Where a file is read before it is probed: a probe elsewhere than at the beginning of a function
+  // could disturb a program (docs/security.md).
+  [[nodiscard]] Result<RoutineReader> start_reader(UniqueFd file) const;
+  // Once it has ended, or has run for long enough. Gives the number of the file.
+  Result<int> take_routines(RoutineReader& reader);
+  Result<std::vector<EventFormat>> define_probes(const Question& question, std::string_view points);
   std::vector<std::string> remove_probes();
   // Of the budgets of probes and of rings, in words.
   [[nodiscard]] std::string spent() const;
@@ -64,6 +71,12 @@ class Requests {
   std::unique_ptr<ProbeSet> probes_;
   std::vector<unsigned> probe_events_;
   std::size_t probes_defined_ = 0;
+  struct ProbedFile {
+    UniqueFd file;
+    std::unordered_map<std::uint64_t, EntryPoint> routines;  // by offset
+  };
+  std::vector<ProbedFile> probed_files_;
+  bool reads_no_more_ = false;  // a file could hold one reader after the other
 };
 
 }  // namespace hwprof::observe

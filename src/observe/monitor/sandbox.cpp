@@ -142,9 +142,23 @@ Result<void> filter_system_calls() {
   return {};
 }
 
+// What hwprof was started with, and what its root part has open, is none of the worker's business.
+void close_all_but(std::initializer_list<int> kept) {
+  unsigned next = STDERR_FILENO + 1;
+  std::vector<int> sorted(kept);
+  std::sort(sorted.begin(), sorted.end());
+  for (const int fd : sorted) {
+    const auto end = static_cast<unsigned>(fd);
+    if (end > next) ::syscall(SYS_close_range, next, end - 1, 0);
+    next = end + 1;
+  }
+  ::syscall(SYS_close_range, next, ~0U, 0);  // Linux 5.9; before that they stay
+}
+
 }  // namespace
 
-Result<void> enter_sandbox(const Account& account) {
+Result<void> enter_sandbox(const Account& account, std::initializer_list<int> kept) {
+  close_all_but(kept);
   const bool was_root = ::geteuid() == 0;
   const pid_t parent = ::getppid();
   raise_limit(RLIMIT_NOFILE, kDescriptors);

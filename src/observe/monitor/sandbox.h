@@ -1,6 +1,8 @@
 // What the worker gives up before it reads the first foreign byte.
 #pragma once
 
+#include <initializer_list>
+
 #include "src/base/account.h"
 #include "src/base/result.h"
 
@@ -9,6 +11,7 @@ namespace hwprof::observe {
 // For good: takes the account's rights (root alone can have others), then no capabilities, no way
 // to get rights by execve, a limit on its memory, and no system calls but those that reading,
 // computing and starting children take. It ends with its parent.
-Result<void> enter_sandbox(const Account& account);
+// Of its descriptors it keeps these, and the standard ones.
+Result<void> enter_sandbox(const Account& account, std::initializer_list<int> kept);
 
 }  // namespace hwprof::observe

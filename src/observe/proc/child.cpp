@@ -245,15 +245,15 @@ Orphans::Orphans() {
 
 Orphans::~Orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 0UL, 0UL, 0UL, 0UL); }
 
-std::vector<pid_t> Orphans::adopted(pid_t command) const {
+std::vector<pid_t> Orphans::adopted(const std::set<pid_t>& own) const {
   std::vector<pid_t> pids;
   for (const pid_t child : children_of(::getpid()))
-    if (child != command && !before_.contains(child)) pids.push_back(child);
+    if (!own.contains(child) && !before_.contains(child)) pids.push_back(child);
   return pids;
 }
 
-void Orphans::reap(pid_t command) {
-  for (const pid_t child : adopted(command)) {
+void Orphans::reap(const std::set<pid_t>& own) {
+  for (const pid_t child : adopted(own)) {
     rusage usage{};
     if (::wait4(child, nullptr, WNOHANG, &usage) != child) continue;
     const ChildEnd end = child_end(0, usage, 0);
@@ -262,9 +262,9 @@ void Orphans::reap(pid_t command) {
   }
 }
 
-std::vector<Orphans::Left> Orphans::running(pid_t command) const {
+std::vector<Orphans::Left> Orphans::running(const std::set<pid_t>& own) const {
   std::vector<Left> left;
-  for (const pid_t child : adopted(command)) {
+  for (const pid_t child : adopted(own)) {
     for (const pid_t pid : process_tree(child)) {
       const auto info = process_info(pid);
       if (info && info->state != 'Z' && info->state != 'X') left.push_back({pid, info->name});

@@ -90,8 +90,8 @@ class Orphans {
   Orphans& operator=(const Orphans&) = delete;
   ~Orphans();  // who still runs goes on, and gets the next parent up
 
-  // Takes the exit codes of those that have ended, except of `command`.
-  void reap(pid_t command);
+  // Takes the exit codes of those that have ended, except of hwprof's own.
+  void reap(const std::set<pid_t>& own);
   [[nodiscard]] double user_s() const { return user_s_; }
   [[nodiscard]] double system_s() const { return system_s_; }
 
@@ -100,10 +100,10 @@ class Orphans {
     std::string name;
   };
   // Those that run now, with what descends from them.
-  [[nodiscard]] std::vector<Left> running(pid_t command) const;
+  [[nodiscard]] std::vector<Left> running(const std::set<pid_t>& own) const;
 
  private:
-  [[nodiscard]] std::vector<pid_t> adopted(pid_t command) const;
+  [[nodiscard]] std::vector<pid_t> adopted(const std::set<pid_t>& own) const;
 
   std::set<pid_t> before_;
   double user_s_ = 0, system_s_ = 0;
