@@ -140,7 +140,8 @@ class Scale(EvidenceTest):
         done = harness.hwprof("run", "--verbose", "--no-ladder", "--", "true")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"monitor: \d+ MiB of memory at most; "
-                                      r"\d+ of 8192 probes, \d+ KiB of 256 MiB of rings")
+                                      r"\d+ of 8192 probes in \d+ of 256 files, "
+                                      r"\d+ KiB of 256 MiB of rings")
         self.assertRegex(done.stderr, r"worker: \d+ MiB of memory at most; "
                                       r"descriptors of events up to -?\d+ of \d+")
         if can_sample():
