@@ -30,7 +30,8 @@
 #include "src/observe/proc/processes.h"
 
 // A routine of a BLAS, to be found in this program.
-extern "C" __attribute__((used, noinline)) void sgemm_() {}
+extern "C" __attribute__((used, noinline)) void sgemm_() {
+}  // NOLINT(readability-identifier-naming)
 
 namespace hwprof::observe {
 namespace {
