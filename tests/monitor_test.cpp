@@ -30,8 +30,8 @@
 #include "src/observe/proc/processes.h"
 
 // A routine of a BLAS, to be found in this program.
-extern "C" __attribute__((used, noinline)) void sgemm_() {
-}  // NOLINT(readability-identifier-naming)
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" __attribute__((used, noinline)) void sgemm_() {}
 
 namespace hwprof::observe {
 namespace {
