@@ -365,29 +365,32 @@ exit $2
 EOF
 }
 
-ci_adds_up_tests_and_linters() {
+ci_adds_up_tests_linters_and_fuzz_targets() {
   ci_step test 0 "3 passed, 0 failed, 1 skipped"
   ci_step lint 0 "4 passed, 0 failed, 0 skipped"
+  ci_step fuzz 0 "2 passed, 0 failed, 0 skipped"
   on_machine "$tree/.ci/run"
   expect equal "$code" 0
-  expect equal "${out##*$'\n'}" "7 passed, 0 failed, 1 skipped"
+  expect equal "${out##*$'\n'}" "9 passed, 0 failed, 1 skipped"
   expect equal "$(sort -u "$work/ci.log")" "true"
 }
 
-ci_fails_when_either_fails() {
+ci_fails_when_one_of_them_fails() {
   ci_step test 1 "3 passed, 2 failed, 1 skipped"
   ci_step lint 0 "4 passed, 0 failed, 0 skipped"
+  ci_step fuzz 0 "2 passed, 0 failed, 0 skipped"
   on_machine "$tree/.ci/run"
   expect equal "$code" 1
-  expect equal "${out##*$'\n'}" "7 passed, 2 failed, 1 skipped"
+  expect equal "${out##*$'\n'}" "9 passed, 2 failed, 1 skipped"
 }
 
 ci_counts_a_step_without_a_result_as_failed() {
   ci_step test 137 "Killed"
   ci_step lint 1 "4 passed, 0 failed, 0 skipped"
+  ci_step fuzz 0 "2 passed, 0 failed, 0 skipped"
   on_machine "$tree/.ci/run"
   expect equal "$code" 1
-  expect equal "${out##*$'\n'}" "4 passed, 2 failed, 0 skipped"
+  expect equal "${out##*$'\n'}" "6 passed, 2 failed, 0 skipped"
 }
 
 # A kernels_bench that measures one case at once; its arguments go to bench.log.
