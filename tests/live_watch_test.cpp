@@ -7,6 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <map>
+#include <string>
+
 #include "src/blas/evidence/installed.h"
 #include "src/blas/evidence/loaded.h"
 #include "src/blas/providers/providers.h"
@@ -56,12 +60,31 @@ class Holder {
   int end_ = -1;
 };
 
+// Copies, which no other test of this process has loaded: one test of the ladder loads all that it
+// finds.
+const std::string& copy_of(const std::string& library) {
+  struct Copies {
+    std::map<std::string, std::string> paths;
+    ~Copies() {
+      for (const auto& [original, path] : paths) ::unlink(path.c_str());
+    }
+  };
+  static Copies copies;
+  std::string& copy = copies.paths[library];
+  if (copy.empty()) {
+    copy = testing::TempDir() + "live-" + std::to_string(::getpid()) + "-" +
+           std::filesystem::path(library).filename().string();
+    std::filesystem::copy_file(library, copy, std::filesystem::copy_options::overwrite_existing);
+  }
+  return copy;
+}
+
 // Of the two libraries that are made for this: other tests of this process may have loaded real
 // ones.
 std::vector<report::ChosenCore> chosen_in(const LiveWatch& watch) {
   std::vector<report::ChosenCore> all = watch.chosen_cores();
   std::erase_if(all, [](const report::ChosenCore& one) {
-    return one.path != FAKE_OPENBLAS && one.path != FAKE_OPENBLAS_UNSET;
+    return one.path != copy_of(FAKE_OPENBLAS) && one.path != copy_of(FAKE_OPENBLAS_UNSET);
   });
   return all;
 }
@@ -80,11 +103,12 @@ void poll_until_chosen(LiveWatch& watch, std::size_t cores) {
 }
 
 TEST(LiveWatch, ReadsTheChoiceOfAProcessAndKeepsItAfterTheEnd) {
-  Holder child(FAKE_OPENBLAS);
+  Holder child(copy_of(FAKE_OPENBLAS).c_str());
   LiveWatch watch(child.pid());
   watch.poll();
   const auto check = [&] {
-    EXPECT_THAT(watch.loaded(), Contains(Field(&report::LoadedLibrary::path, FAKE_OPENBLAS)));
+    EXPECT_THAT(watch.loaded(),
+                Contains(Field(&report::LoadedLibrary::path, copy_of(FAKE_OPENBLAS))));
     const auto chosen = chosen_in(watch);
     ASSERT_EQ(chosen.size(), 1U);
     EXPECT_EQ(chosen[0].core, "Prescott");
@@ -100,7 +124,7 @@ TEST(LiveWatch, ReadsTheChoiceOfAProcessAndKeepsItAfterTheEnd) {
 }
 
 TEST(LiveWatch, SaysThatALibraryIsNotInitialised) {
-  Holder child(FAKE_OPENBLAS_UNSET);
+  Holder child(copy_of(FAKE_OPENBLAS_UNSET).c_str());
   LiveWatch watch(child.pid());
   watch.poll();
   ASSERT_EQ(chosen_in(watch).size(), 1U);
@@ -112,10 +136,10 @@ TEST(LiveWatch, FindsLibrariesThatAreLoadedLaterAndInChildren) {
   LiveWatch watch(::getpid());
   watch.poll();
   EXPECT_TRUE(chosen_in(watch).empty());
-  Holder child(FAKE_OPENBLAS);
+  Holder child(copy_of(FAKE_OPENBLAS).c_str());
   poll_until_chosen(watch, 1);
   ASSERT_EQ(chosen_in(watch).size(), 1U) << "in a child";
-  void* library = ::dlopen(FAKE_OPENBLAS_UNSET, RTLD_NOW);
+  void* library = ::dlopen(copy_of(FAKE_OPENBLAS_UNSET).c_str(), RTLD_NOW);
   ASSERT_NE(library, nullptr);
   poll_until_chosen(watch, 2);
   ::dlclose(library);
