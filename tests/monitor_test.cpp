@@ -15,12 +15,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <sstream>
 
 #include "counters/perf/open_event.h"
@@ -389,6 +392,112 @@ TEST(Monitor, SaysHowItsWorkerDiedWhereNothingWasSaved) {
   ASSERT_TRUE(code);
   EXPECT_EQ(*code, 5);
   EXPECT_EQ(report, "worker was killed by SIGSEGV");
+}
+
+// How a worker ended that was given up, after a command that ended with 5.
+std::string end_of_worker(const WorkerTask& after_command, const MonitorPatience& patience) {
+  std::string how;
+  const auto code = run_split(
+      {.command = {"sh", "-c", "exit 5"},
+       .patience = patience,
+       .write_report = [&](const std::string& bytes) { how = bytes; }},
+      [&](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, true));
+        TRY(monitor.release());
+        TRY(monitor.wait());
+        return after_command(monitor);
+      },
+      [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {
+        TRY(monitor.save_report(death.how));
+        return 0;
+      });
+  EXPECT_TRUE(code && *code == 5);
+  return how;
+}
+
+constexpr std::chrono::milliseconds kSoon{300};
+
+[[noreturn]] void hang() {
+  while (true) ::pause();
+}
+
+TEST(Monitor, EndsAWorkerThatHangs) {
+  EXPECT_EQ(end_of_worker([](MonitorClient&) -> Result<int> { hang(); }, {.silence = kSoon}),
+            "was killed by SIGKILL");
+}
+
+TEST(Monitor, EndsAWorkerThatNeverStopsAsking) {
+  const WorkerTask ask_on = [](MonitorClient& monitor) -> Result<int> {
+    while (true) monitor.end_wanted();
+  };
+  EXPECT_EQ(end_of_worker(ask_on, {.work = kSoon}), "was killed by SIGKILL");
+}
+
+TEST(Monitor, EndsAWorkerThatHasFinishedAndStays) {
+  const auto code = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        monitor.finish(7);
+        while (true) monitor.end_wanted();
+      },
+      {.patience = {.end = kSoon}});
+  ASSERT_TRUE(code);
+  EXPECT_EQ(*code, 7);
+}
+
+TEST(Monitor, ASecondSignalEndsTheWorker) {
+  const WorkerTask signal_twice = [](MonitorClient&) -> Result<int> {
+    constexpr timespec kBetween{.tv_sec = 0, .tv_nsec = 700'000'000};
+    sigset_t terminate;
+    sigemptyset(&terminate);
+    sigaddset(&terminate, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &terminate, nullptr);
+    for (int i = 0; i < 2; ++i) {
+      ::kill(::getppid(), SIGTERM);
+      ::nanosleep(&kBetween, nullptr);
+    }
+    hang();
+  };
+  EXPECT_EQ(end_of_worker(signal_twice, {}), "was killed by SIGKILL");
+}
+
+// Who has inherited the channel of a worker that has ended is nobody's worker.
+TEST(Monitor, HearsNobodyInTheNameOfADeadWorker) {
+  enum class Heir : int { kNone, kRuns, kUnheard };
+  void* memory = ::mmap(nullptr, sizeof(std::atomic<Heir>), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto& heir = *new (memory) std::atomic<Heir>(Heir::kNone);
+  const WorkerTask leave_an_heir = [&](MonitorClient& monitor) -> Result<int> {
+    if (::fork() == 0) {
+      ::alarm(20);
+      while (monitor.ask({.ask = Ask::kEndWanted})) heir = Heir::kRuns;
+      heir = Heir::kUnheard;
+      ::_exit(0);
+    }
+    while (heir == Heir::kNone) ::sched_yield();
+    ::raise(SIGKILL);
+    return 0;
+  };
+  EXPECT_EQ(end_of_worker(leave_an_heir, {}), "was killed by SIGKILL");
+  for (int i = 0; i < 5'000 && heir == Heir::kRuns; ++i) ::usleep(1000);
+  EXPECT_EQ(heir.load(), Heir::kUnheard);
+  ::munmap(memory, sizeof(std::atomic<Heir>));
+}
+
+TEST(Monitor, RunsTheCommandAsOftenAsWasAskedFor) {
+  const auto line = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        for (int i = 0; i < 2; ++i) {
+          TRY(monitor.start({}, false));
+          TRY(monitor.release());
+          TRY(monitor.wait());
+        }
+        HOLDS(monitor.start({}, false).error().code == EPERM);
+        return 0;
+      },
+      {.command = {"true"}, .runs = 2});
+  ASSERT_TRUE(line) << line.error().what;
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
 TEST(Channel, RefusesWhatIsNoMessage) {

@@ -115,6 +115,7 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
   return observe::run_split(
       {.command = request.command,
        .attach = request.attach,
+       .runs = 1 + request.warmup + request.repeat,
        .pin = request.pin,
        .user = request.user,
        .files = files_of(options),

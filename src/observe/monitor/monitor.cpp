@@ -34,10 +34,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReapTick{100};  // orphans that have ended wait so long
-// Of a worker that has the command's end and says nothing: rungs of a ladder take seconds.
-constexpr std::chrono::seconds kLongestSilence{180};
+constexpr milliseconds kReapTick{100};            // orphans that have ended wait so long
 constexpr std::chrono::seconds kLongestRead{10};  // of the symbols of a file
+constexpr milliseconds kSecondSignal{500};  // a terminal that goes away sends two that mean one
 constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;
 // What hwprof puts into the environment of the command.
 constexpr std::string_view kVariables[] = {"LD_AUDIT=", "HWPROF_"};
@@ -77,6 +76,10 @@ class Monitor {
  private:
   void take_signals();
   void take_question();
+  [[nodiscard]] bool has_question() const;
+  void end_worker();
+  [[nodiscard]] std::optional<Clock::time_point> deadline() const;
+  [[nodiscard]] milliseconds longest_wait() const;
   void end_reading();
   void reply(Result<Answer> answered, std::string said = {}, const UniqueFd& given = {});
   void end_command();
@@ -97,10 +100,14 @@ class Monitor {
   std::optional<Child> command_;
   std::optional<Orphans> orphans_;
   bool held_ = false, running_ = false, watched_ = false;
+  unsigned runs_ = 0;
   bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
+  bool given_up_ = false;  // the worker was killed, and may take its time to end
   Clock::time_point began_, heard_;
+  Clock::time_point turn_;            // since when it is the worker's
   std::vector<int> waiting_signals_;  // came before the command could take them
   int end_wanted_ = 0;
+  Clock::time_point end_wanted_at_;
   std::optional<CommandEnd> last_end_;
   std::string parts_;  // of what the worker is about to save
   std::optional<std::string> report_;
@@ -109,7 +116,15 @@ class Monitor {
 
 void Monitor::take_signals() {
   while (const auto signal = signals_.take()) {
-    if (asks_for_end(signal->number)) end_wanted_ = signal->number;
+    if (asks_for_end(signal->number)) {
+      const auto now = Clock::now();
+      // Who asks again while no program runs does not want to wait for the report.
+      if (end_wanted_ != 0 && !running_ && worker_ && now - end_wanted_at_ > kSecondSignal)
+        ::kill(worker_->pid, SIGKILL);
+      if (end_wanted_ == 0 && options_.attach) turn_ = now;
+      end_wanted_ = signal->number;
+      end_wanted_at_ = now;
+    }
     if (signal->from_kernel) continue;  // the whole foreground group has it
     if (running_) {
       ::kill(command_->pid(), signal->number);
@@ -124,6 +139,7 @@ void Monitor::take_signals() {
 Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
   if (options_.command.empty() || running_ || held_)
     return environment_error(EINVAL, "there is no command to start");
+  if (runs_ >= options_.runs) return environment_error(EPERM, "the command has run often enough");
   TRY(const std::string path, find_program(options_.command.front()));
   std::vector<std::string> environment;
   for (const std::string_view variable : split(variables, '\0')) {
@@ -139,6 +155,7 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
                    {.cpus = options_.pin, .environment = environment, .user = options_.user}));
   command_.emplace(std::move(command));
   held_ = true;
+  ++runs_;
   requests_.observe_own(command_->pid());
   return command_->pid();
 }
@@ -164,7 +181,7 @@ void Monitor::end_command() {
   facts.waited_s = waited_for_cpu_s(command_->pid()).value_or(-1);  // gone once it is waited for
   requests_.forget(command_->pid());
   const Result<ChildEnd> ended = command_->wait();
-  heard_ = Clock::now();  // from here on it is the worker's turn
+  heard_ = turn_ = Clock::now();
   requests_.leave_rings();
   running_ = false;
   orphans_->reap(own_children());
@@ -311,43 +328,71 @@ void Monitor::reply(Result<Answer> answered, std::string said, const UniqueFd& g
   if (!worker_->questions.send(*answered, said, given.get())) ::kill(worker_->pid, SIGKILL);
 }
 
+bool Monitor::has_question() const {
+  pollfd asked{worker_->questions.descriptor(), POLLIN, 0};
+  return worker_->questions.descriptor() >= 0 && ::poll(&asked, 1, 0) > 0 &&
+         (asked.revents & POLLIN) != 0;
+}
+
+// It waits for each answer, so it leaves one question at most. Whatever else comes through its
+// channel is asked by somebody to whom it left that.
+void Monitor::end_worker() {
+  if (!reader_ && !outcome_ && has_question()) take_question();
+  reader_.reset();
+  requests_.forget(worker_->pid);
+  retry_interrupted([&] { return ::waitpid(worker_->pid, &worker_status_, 0); });
+  worker_.reset();
+}
+
+// By when the worker must have ended, if there is such a time.
+std::optional<Clock::time_point> Monitor::deadline() const {
+  if (!worker_ || given_up_) return std::nullopt;
+  const MonitorPatience& patience = options_.patience;
+  if (outcome_) return heard_ + patience.end;
+  if (running_ || (options_.attach && end_wanted_ == 0)) return std::nullopt;
+  return std::min(heard_ + patience.silence, turn_ + patience.work);
+}
+
+milliseconds Monitor::longest_wait() const {
+  if ((running_ && watched_) || end_kept_ || reader_) return kReapTick;
+  const auto end = deadline();
+  return end ? std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*end - Clock::now()))
+             : milliseconds(-1);
+}
+
 void Monitor::serve(Worker worker) {
   requests_.observe_own(worker.pid);  // it measures itself, too
   worker_ = std::move(worker);
-  heard_ = Clock::now();
+  given_up_ = false;
+  heard_ = turn_ = Clock::now();
   while (worker_ || running_) {
-    // Who waits for an answer has no question.
-    const int questions = worker_ && !reader_ ? worker_->questions.descriptor() : -1;
+    // Who waits for an answer has no question, nor has who has finished.
+    const int questions = worker_ && !reader_ && !outcome_ ? worker_->questions.descriptor() : -1;
     pollfd waiting[] = {{signals_.descriptor(), POLLIN, 0},
                         {questions, POLLIN, 0},
                         {worker_ ? worker_->ended.get() : -1, POLLIN, 0},
                         {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0},
                         {reader_ ? reader_->descriptor() : -1, POLLIN, 0}};
-    const bool reaps = running_ && watched_;
-    const bool may_hang = worker_ && !running_ && (!options_.attach || end_wanted_ != 0);
-    const auto timeout = reaps || end_kept_ || reader_ ? kReapTick
-                         : may_hang ? std::chrono::ceil<milliseconds>(kLongestSilence)
-                                    : milliseconds(-1);
-    if (::poll(waiting, std::size(waiting), static_cast<int>(timeout.count())) < 0 &&
+    if (::poll(waiting, std::size(waiting), static_cast<int>(longest_wait().count())) < 0 &&
         errno != EINTR) {
       return;
     }
     take_signals();
-    if (reaps) orphans_->reap(own_children());
+    if (running_ && watched_) orphans_->reap(own_children());
     if (waiting[3].revents != 0 || end_kept_) {
       end_kept_ = end_wanted_ == 0 && !command_->can_be_waited_for();
       if (!end_kept_) end_command();
     }
-    if (waiting[1].revents != 0) take_question();
-    if (waiting[2].revents != 0 && (waiting[1].revents & POLLIN) == 0) {
-      reader_.reset();
-      requests_.forget(worker_->pid);
-      retry_interrupted([&] { return ::waitpid(worker_->pid, &worker_status_, 0); });
-      worker_.reset();
+    if (waiting[2].revents != 0) {
+      end_worker();
+    } else if (waiting[1].revents != 0) {
+      take_question();
     } else if (reader_ && (waiting[4].revents != 0 || Clock::now() - heard_ > kLongestRead)) {
       end_reading();
-    } else if (may_hang && Clock::now() - heard_ > kLongestSilence) {
+    }
+    if (const auto end = deadline(); end && Clock::now() >= *end) {
       ::kill(worker_->pid, SIGKILL);
+      given_up_ = true;
     }
   }
 }

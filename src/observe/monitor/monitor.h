@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,14 +24,24 @@
 
 namespace hwprof::observe {
 
+// How long hwprof waits for a worker that was taken over, hangs, or wants no end. The rungs of a
+// ladder take seconds each, all the work after a command tens of seconds.
+struct MonitorPatience {
+  std::chrono::milliseconds silence{180'000};  // that has the command's end, and asks nothing
+  std::chrono::milliseconds work{900'000};     // from the command's end, whatever it asks
+  std::chrono::milliseconds end{10'000};       // once it has said its exit code
+};
+
 struct MonitorOptions {
   std::vector<std::string> command = {};  // or
   std::optional<pid_t> attach = {};       // this process, which runs already
+  unsigned runs = 1;                      // of the command
   CpuList pin = {};
   std::optional<std::string> user = {};  // whose rights command and worker get
   std::vector<std::string> files = {};   // that the worker may have written
   bool passes_exit_code = true;          // of a command that failed, whatever the worker says
   int exit_without_worker = 0;           // where it has died, and the command did not fail
+  MonitorPatience patience = {};
   std::function<void(const std::string& bytes)> write_report = {};
 };
 
