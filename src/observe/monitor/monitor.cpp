@@ -107,7 +107,7 @@ class Monitor {
   Clock::time_point turn_;            // since when it is the worker's
   std::vector<int> waiting_signals_;  // came before the command could take them
   int end_wanted_ = 0;
-  Clock::time_point end_wanted_at_;
+  std::optional<Clock::time_point> hurried_;  // the first signal since it is the worker's turn
   std::optional<CommandEnd> last_end_;
   std::string parts_;  // of what the worker is about to save
   std::optional<std::string> report_;
@@ -118,12 +118,12 @@ void Monitor::take_signals() {
   while (const auto signal = signals_.take()) {
     if (asks_for_end(signal->number)) {
       const auto now = Clock::now();
-      // Who asks again while no program runs does not want to wait for the report.
-      if (end_wanted_ != 0 && !running_ && worker_ && now - end_wanted_at_ > kSecondSignal)
-        ::kill(worker_->pid, SIGKILL);
+      // The first one while no program runs ends the ladder, or what is attached to; who then asks
+      // again does not want to wait for the report.
+      if (hurried_ && worker_ && now - *hurried_ > kSecondSignal) ::kill(worker_->pid, SIGKILL);
+      if (!running_ && !hurried_) hurried_ = now;
       if (end_wanted_ == 0 && options_.attach) turn_ = now;
       end_wanted_ = signal->number;
-      end_wanted_at_ = now;
     }
     if (signal->from_kernel) continue;  // the whole foreground group has it
     if (running_) {
@@ -163,6 +163,7 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
 Result<void> Monitor::release() {
   if (!held_) return environment_error(EINVAL, "there is no command to release");
   held_ = false;
+  hurried_.reset();
   requests_.released(command_->pid());
   began_ = Clock::now();
   if (auto released = command_->release(); !released) {
@@ -182,6 +183,7 @@ void Monitor::end_command() {
   requests_.forget(command_->pid());
   const Result<ChildEnd> ended = command_->wait();
   heard_ = turn_ = Clock::now();
+  hurried_.reset();
   requests_.leave_rings();
   running_ = false;
   orphans_->reap(own_children());
