@@ -20,7 +20,8 @@ constexpr Choice<report::GroupBy> kGroupings[] = {{"path", report::GroupBy::kPat
 constexpr Choice<Format> kFormats[] = {{"text", Format::kText},
                                        {"json", Format::kJson},
                                        {"csv", Format::kCsv},
-                                       {"markdown", Format::kMarkdown}};
+                                       {"markdown", Format::kMarkdown},
+                                       {"html", Format::kHtml}};
 
 }  // namespace
 
@@ -107,6 +108,7 @@ void output(Options& options, Output& to, std::vector<Format> formats, std::stri
     TRY(to.format, parse_choice(name, text, std::span<const Choice<Format>>(choices)));
     return {};
   };
+  const bool has_page = std::find(formats.begin(), formats.end(), Format::kHtml) != formats.end();
   const std::string last(names.back());
   names.pop_back();
   const Option format =
@@ -120,9 +122,17 @@ void output(Options& options, Output& to, std::vector<Format> formats, std::stri
         to.file = text == "-" ? "" : text;
         return {};
       },
-      fmt::format("Write the report to FILE, whole or not at all. Default: \"-\", {}.", nowhere));
+      fmt::format("Write the report to FILE, whole or not at all{}. Default: \"-\", {}.",
+                  has_page ? "; as HTML where that is FILE.html" : "", nowhere));
+  if (has_page) {
+    options.value("--report", "FILE", to.page, file_in(".html"),
+                  "Write an HTML page to FILE.html besides, with charts of all there is, for a "
+                  "browser, a mail or a printer. Default: none.");
+  }
   options.flag("--full", to.full, "Print all of the text report. Default: what matters most.");
-  options.check([&to, json, format]() -> Result<void> {
+  options.check([&to, json, format, has_page]() -> Result<void> {
+    if (has_page && !*json && !format.given() && to.file.ends_with(".html"))
+      to.format = Format::kHtml;
     if (!*json) return {};
     if (format.given() && to.format != Format::kJson)
       return usage_error("--json and another --format exclude each other", "leave one out");

@@ -23,6 +23,8 @@ cli::Action run_command(cli::Options& options);
 cli::Action attach_command(cli::Options& options);
 // `hwprof compare`: is the same work slower than it was?
 cli::Action compare_command(cli::Options& options);
+// `hwprof report`: saved reports as one HTML page.
+cli::Action report_command(cli::Options& options);
 // `hwprof sweep`: one operation over sizes, and whether its time grows as the analysis says.
 cli::Action sweep_command(cli::Options& options);
 // `hwprof events`: what this machine can count, and why not the rest; or what a name becomes on

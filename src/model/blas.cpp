@@ -23,6 +23,28 @@ std::optional<int> threads_in_loops(const Executed& executed) { return executed.
 
 }  // namespace
 
+namespace {
+
+// The words that name_of() and form_of() make, back.
+template <auto Member>
+void take_provider(ClassOf<Member>& to, const Scalar& from) {
+  if (const auto* name = std::get_if<std::string_view>(&from))
+    to.*Member = report::provider_named(*name);
+}
+
+void take_form(CallShape& shape, const Scalar& from) {
+  const auto* form = std::get_if<std::string_view>(&from);
+  const auto has = [&](std::string_view word) {
+    return form != nullptr && form->find(word) != std::string_view::npos;
+  };
+  shape.right = has("right");
+  shape.transposed_a = has("A^T");
+  shape.transposed_b = has("B^T");
+  shape.row_major = has("row-major");
+}
+
+}  // namespace
+
 template <>
 const Record& record<Results>() {
   static constexpr Field kFields[] = {
@@ -55,7 +77,8 @@ const Record& record<LadderRung>() {
       field<&LadderRung::vector_class>("vector_class", "", "`avx2`, `avx512`, `neon`, ...")
           .null_if_empty(),
       field<&LadderRung::library>("library", "", "path"),
-      field<&LadderRung::provider, report::name_of>("provider", "", ""),
+      field<&LadderRung::provider, report::name_of>("provider", "", "")
+          .read_by<take_provider<&LadderRung::provider>>(),
       field<&LadderRung::version>("version", "", "as the library says").null_if_empty(),
       field<&LadderRung::as_found>("as_found", "", "what a program gets here"),
       field<&LadderRung::behind>("behind", "", "of a wrapper: what does the work").null_if_empty(),
@@ -75,6 +98,7 @@ const Record& record<Blas>() {
           "provider", "",
           "`openblas`, `blis`, `mkl`, `atlas`, `flexiblas`, `reference`, "
           "`unknown`; null: none was found")
+          .read_by<take_provider<&Blas::provider>>()
           .null_if_empty()
           .column("blas_provider"),
       field<&Blas::version>("version", "", "as the library says")
@@ -142,6 +166,7 @@ const Record& record<Declared>() {
                                         "file that the loader gives for libblas.so.3")
           .null_if_empty(),
       field<&Declared::default_provider, report::name_of>("default_provider", "", "")
+          .read_by<take_provider<&Declared::default_provider>>()
           .null_if_empty(),
       field<&Declared::needed>("needed", "", "BLAS sonames that the program's file names"),
   };
@@ -153,7 +178,8 @@ template <>
 const Record& record<LoadedLibrary>() {
   static constexpr Field kFields[] = {
       field<&LoadedLibrary::path>("path", "", ""),
-      field<&LoadedLibrary::provider, report::name_of>("provider", "", ""),
+      field<&LoadedLibrary::provider, report::name_of>("provider", "", "")
+          .read_by<take_provider<&LoadedLibrary::provider>>(),
       field<&LoadedLibrary::soname>("soname", "", "").null_if_empty(),
       field<&LoadedLibrary::build_id>("build_id", "", "").null_if_empty(),
       field<&LoadedLibrary::serves_blas>(
@@ -168,7 +194,8 @@ const Record& record<LoadedLibrary>() {
 template <>
 const Record& record<ChosenCore>() {
   static constexpr Field kFields[] = {
-      field<&ChosenCore::provider, report::name_of>("provider", "", ""),
+      field<&ChosenCore::provider, report::name_of>("provider", "", "")
+          .read_by<take_provider<&ChosenCore::provider>>(),
       field<&ChosenCore::core>("core", "", "").null_if_empty(),
       field<&ChosenCore::how>("how", "", "it is known").null_if_empty(),
       field<&ChosenCore::path>("path", "", "").null_if_empty(),
@@ -188,7 +215,9 @@ const Record& record<CallShape>() {
       field<&CallShape::m>("m", "", ""),
       field<&CallShape::n>("n", "", ""),
       field<&CallShape::k>("k", "", ""),
-      computed<report::form_of>("form", "", "`right`, `A^T`, `B^T`, `row-major`").null_if_empty(),
+      computed<report::form_of>("form", "", "`right`, `A^T`, `B^T`, `row-major`")
+          .null_if_empty()
+          .read_by<take_form>(),
       field<&CallShape::count>("count", "", "calls"),
   };
   static constexpr Record kRecord{
@@ -249,7 +278,9 @@ template <>
 const Record& record<LibraryLoops>() {
   static constexpr Field kFields[] = {
       field<&LibraryLoops::library>("library", "", "path, or `[generated code]`"),
-      field<&LibraryLoops::provider, report::name_of>("provider", "", "").null_if_empty(),
+      field<&LibraryLoops::provider, report::name_of>("provider", "", "")
+          .read_by<take_provider<&LibraryLoops::provider>>()
+          .null_if_empty(),
       field<&LibraryLoops::symbol>("symbol", "", "the hottest").null_if_empty(),
       field<&LibraryLoops::symbol_fraction>("symbol_fraction", "",
                                             "of all samples: that symbol's in these loops"),
@@ -279,6 +310,16 @@ const Record& record<HotLine>() {
 }
 
 template <>
+const Record& record<FoldedStack>() {
+  static constexpr Field kFields[] = {
+      field<&FoldedStack::frames>("frames", "", "outermost first; the first is the process"),
+      field<&FoldedStack::samples>("samples", "", "in this very stack"),
+  };
+  static constexpr Record kRecord{"Stack", "Equal call stacks, counted together.", kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<Executed>() {
   static constexpr Field kFields[] = {
       field<&Executed::samples>("samples", "", ""),
@@ -299,6 +340,9 @@ const Record& record<Executed>() {
                                 "of `symbols`: where threads wait for others (spins, yields, "
                                 "futexes)"),
       field<&Executed::lines>("lines", "", "with `--lines`"),
+      field<&Executed::stacks>("stacks", "",
+                               "of a page, and with `--flame`, `--folded` or `--speedscope`; else "
+                               "empty"),
       field<&Executed::notes>("notes", "", "how sure it is"),
       field<&Executed::reason>("reason", "", "why there is nothing").null_if_empty(),
   };

@@ -262,7 +262,7 @@ struct Executed {
   std::vector<SampleShare> vector_width;
   std::vector<LibraryLoops> loops;   // most samples first
   std::vector<SampleShare> waiting;  // of by_symbol: where threads wait for others
-  // Only where they were asked for. Stacks are for flame graphs and in no report.
+  // Only where they were asked for.
   std::vector<HotLine> lines;
   std::vector<FoldedStack> stacks;
   std::vector<std::string> notes;  // how sure it is

@@ -88,6 +88,15 @@ using RecordOf = const Record& (*)();
 using Scalar =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view>;
 
+inline std::optional<double> number_of(const Scalar& scalar) {
+  return std::visit(
+      [](auto value) -> std::optional<double> {
+        if constexpr (std::is_arithmetic_v<decltype(value)>) return static_cast<double>(value);
+        return std::nullopt;
+      },
+      scalar);
+}
+
 // How a value of some C++ type is looked at and filled, without that type.
 struct Type {
   enum Kind { kScalar, kOptional, kList, kMap, kRecord };
@@ -137,6 +146,8 @@ struct Field {
   bool (*present)(const void* record) = nullptr;  // no key where it says no
   // Column; "*": of a record, those of its own fields; '#' stands for "low" and "high".
   std::string_view in_csv = {};
+  // How what code finds is read back. Nullptr: it is not, and follows from what is.
+  void (*fill)(void* record, const Scalar& from) = nullptr;
   unsigned flags = 0;
   unsigned without = 0;      // of a spliced record: fields with one of these flags are not there
   RecordOf items = nullptr;  // of records inside, instead of the one of their type
@@ -163,6 +174,8 @@ struct Field {
   }
   template <auto Test>  // bool(const T&)
   [[nodiscard]] constexpr Field only_if() const;
+  template <auto Fill>  // void(T&, const Scalar&)
+  [[nodiscard]] constexpr Field read_by() const;
 };
 
 struct Record {
@@ -184,6 +197,10 @@ template <class C, class R>
 struct MemberTraits<R (*)(const C&)> {
   using Class = C;
   using Value = std::remove_cvref_t<R>;
+};
+template <class C>
+struct MemberTraits<void (*)(C&, const Scalar&)> {
+  using Class = C;
 };
 template <auto Member>
 using ClassOf = typename MemberTraits<decltype(Member)>::Class;
@@ -448,6 +465,11 @@ constexpr Type named_type() {
     type.at = [](const void* list, std::size_t i) {
       return member_at<Member...>(&as<Items>(list)[i]);
     };
+    type.make = [](void* list, std::size_t i, std::string_view key) -> void* {
+      auto& item = grown<Items>(list, i);
+      item.*Name = key;
+      return writable(member_at<Member...>(&item));
+    };
   }
   return type;
 }
@@ -487,6 +509,13 @@ template <auto Test>
 constexpr Field Field::only_if() const {
   Field field = *this;
   field.present = [](const void* record) { return Test(as<ClassOf<Test>>(record)); };
+  return field;
+}
+
+template <auto Fill>
+constexpr Field Field::read_by() const {
+  Field field = *this;
+  field.fill = [](void* record, const Scalar& from) { Fill(as<ClassOf<Fill>>(record), from); };
   return field;
 }
 

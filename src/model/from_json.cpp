@@ -83,6 +83,7 @@ Result<void> Filler::items(const Type& type, void* value, const JsonIn& json,
   std::size_t i = 0;
   for (const auto& [key, item] : json.items()) {
     const std::string at = list ? fmt::format("{}[{}]", path, i) : below(path, key);
+    if (item.is_null() && type.item->kind == Type::kRecord) return wrong(at, item, "object");
     void* place = type.make(value, i++, key);
     if (place == nullptr) return wrong(path, json, fmt::format("list of {}", i - 1));
     TRY(this->value(*type.item, place, item, at));
@@ -125,7 +126,7 @@ const JsonIn* find(const Field& field, const JsonIn& json) {
 }
 
 bool can_be_filled(const Field& field) {
-  return field.at != nullptr && !field.is(Field::kFoundByCode);
+  return field.fill != nullptr || (field.at != nullptr && !field.is(Field::kFoundByCode));
 }
 
 bool has_any_key(const Record& record, const JsonIn& json) {
@@ -148,6 +149,10 @@ Result<void> fill_record(const Record& record, void* value, const JsonIn& json, 
   if (!json.is_object()) return wrong(path, json, "object");
   for (const Field& field : record.fields) {
     if (!can_be_filled(field) || (field.flags & without) != 0) continue;
+    if (field.fill != nullptr) {
+      if (const JsonIn* found = find(field, json)) field.fill(value, scalar_of(*found));
+      continue;
+    }
     void* member = writable(field.at(value));
     if (field.is(Field::kSpliced)) {
       TRY(fill_spliced(field, member, json, path));

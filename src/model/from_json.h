@@ -14,9 +14,9 @@ namespace hwprof::model {
 Result<void> check_json(std::string_view text);
 
 // Fills `value`, a `record` as it is when new. Files of other versions: keys that are not known are
-// left out, and what has no key, or null, stays as it is. What code finds (computed fields) is not
-// filled. Fault::kUsage with the path of the key for a value of another type:
-// `rows[1].time_ns.median: "fast" is no number`.
+// left out, and what has no key, or null, stays as it is. What code finds (computed fields) is
+// filled where its field says how. Fault::kUsage with the path of the key for a value of another
+// type: `rows[1].time_ns.median: "fast" is no number`.
 Result<void> fill_from_json(const Record& record, void* value, const nlohmann::ordered_json& json);
 
 template <class T>

@@ -6,6 +6,9 @@ namespace {
 std::optional<double> sum_beside_whole(const LayerForm& form) {
   return form.whole_ns ? std::optional(form.sum_ns) : std::nullopt;
 }
+void take_sum(LayerForm& form, const Scalar& from) {
+  form.sum_ns = number_of(from).value_or(form.sum_ns);
+}
 std::optional<double> median_of_whole(const LayerForm& form) {
   return form.whole_ns ? std::optional(form.whole_ns->median) : std::nullopt;
 }
@@ -58,7 +61,8 @@ const Record& record<LayerForm>() {
       field<&LayerForm::reason>("reason", "", "why it was not measured").null_if_empty(),
       field<&LayerForm::whole_ns>("inference_ns", "ns",
                                   "the inference alone, between those timed by layer"),
-      computed<sum_beside_whole>("sum_of_layers_ns", "ns", "of an inference, the median"),
+      computed<sum_beside_whole>("sum_of_layers_ns", "ns", "of an inference, the median")
+          .read_by<take_sum>(),
       field<&LayerForm::sum_to_whole>("sum_to_inference", "", "that sum over the whole"),
       field<&LayerForm::inferences>("inferences", "", "timed by layer; as many alone"),
       field<&LayerForm::layers>("layers", "", "in order"),

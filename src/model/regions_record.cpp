@@ -96,11 +96,26 @@ const Record& record<Region>() {
 }
 
 template <>
+const Record& record<TraceSpan>() {
+  static constexpr Field kFields[] = {
+      field<&TraceSpan::name>("name", "", "of the region"),
+      field<&TraceSpan::thread>("thread", "", ""),
+      field<&TraceSpan::depth>("depth", "", "in how many others"),
+      field<&TraceSpan::start_ns>("start_ns", "ns", "since the first"),
+      field<&TraceSpan::duration_ns>("duration_ns", "ns", ""),
+  };
+  static constexpr Record kRecord{"Span", "A call of a region.", kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<RegionTrace>() {
   static constexpr Field kFields[] = {
       field<&RegionTrace::path>("path", "", "of the file"),
       field<&RegionTrace::calls>("calls", "", "in it"),
       field<&RegionTrace::dropped>("dropped", "", "earlier ones that found no room"),
+      field<&RegionTrace::spans>("spans", "", "of the calls, the longest"),
+      field<&RegionTrace::spans_note>("spans_note", "", "which are left out").null_if_empty(),
   };
   static constexpr Record kRecord{"Trace", "With `--trace`.", kFields};
   return kRecord;

@@ -58,9 +58,19 @@ struct Region {
   std::vector<RegionCount> counts;                // the same events in each row
 };
 
+// A call of a region.
+struct TraceSpan {
+  std::string name, thread;
+  std::size_t depth = 0;  // in how many others
+  double start_ns = 0;    // since the first
+  double duration_ns = 0;
+};
+
 struct RegionTrace {
   std::string path;
   std::uint64_t calls = 0, dropped = 0;
+  std::vector<TraceSpan> spans = {};  // of the calls, the longest
+  std::string spans_note = {};        // which are left out
 };
 
 enum class WatchMode { kNone, kCounting, kSampling, kTracing };
@@ -114,6 +124,8 @@ const Record& record<RegionMemory>();
 template <>
 const Record& record<Region>();
 template <>
+const Record& record<TraceSpan>();
+template <>
 const Record& record<RegionTrace>();
 template <>
 const Record& record<OverheadRow>();
@@ -128,5 +140,6 @@ const Record& record<RegionsFile>();
 
 namespace hwprof::report {
 using model::GroupBy, model::RegionView, model::RegionCount, model::RegionMemory, model::Region,
-    model::RegionTrace, model::WatchMode, model::OverheadRow, model::Regions, model::RegionsFile;
+    model::TraceSpan, model::RegionTrace, model::WatchMode, model::OverheadRow, model::Regions,
+    model::RegionsFile;
 }  // namespace hwprof::report

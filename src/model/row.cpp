@@ -59,6 +59,19 @@ std::string cpu_time_reason(const Row& row) {
   return "several threads, of which some wait spinning: their CPU time is no work";
 }
 
+template <class Time>
+std::optional<std::vector<double>> rates_of(double flops, const std::optional<Time>& time) {
+  if (!time || !time->ci95_low || !time->ci95_high) return std::nullopt;
+  return std::vector{flops / *time->ci95_high, flops / *time->ci95_low};
+}
+
+// The ends of the interval of the time that the rate is made of.
+std::optional<std::vector<double>> gflops_interval(const Row& row) {
+  if (!row.gflops) return std::nullopt;
+  return row.cpu_time_ns ? rates_of(row.model.flops, row.cpu_time_ns)
+                         : rates_of(row.model.flops, row.time_ns);
+}
+
 std::string outlier_count(const Repetition& repeated) {
   return repeated.outliers_reason.empty() ? std::to_string(repeated.outliers.size()) : "";
 }
@@ -221,6 +234,8 @@ const Record& record<Row>() {
                           "`model.flops` over the median CPU time, of several threads the "
                           "median time; null where the model has none")
           .column("gflops"),
+      computed<gflops_interval>("gflops_ci95", "GFLOP/s",
+                                "by the ends of that time's interval; null: it has none"),
       computed<gflops_reason>("gflops_reason", "", "why it is null").null_if_empty(),
       field<&Row::peak_fraction>("peak_fraction", "",
                                  "median of the ratios of each slice to the peak slices beside it")

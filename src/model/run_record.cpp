@@ -6,6 +6,9 @@ namespace {
 std::optional<int> exit_code_of(const Run& run) {
   return run.attached_pid ? std::nullopt : std::optional(run.exit);
 }
+void take_exit(Run& run, const Scalar& from) {
+  if (const auto code = number_of(from)) run.exit = static_cast<int>(*code);
+}
 std::uint64_t run_count(const Repeats& repeats) { return repeats.runs.size(); }
 
 }  // namespace
@@ -90,7 +93,8 @@ const Record& record<Run>() {
       field<&Run::detached>("detached", "", "of `attach`: the process went on"),
       field<&Run::started_utc>("started_utc", "", "ISO 8601"),
       computed<exit_code_of>("exit", "",
-                             "as a shell has it: 128 + n for signal n; null of `attach`"),
+                             "as a shell has it: 128 + n for signal n; null of `attach`")
+          .read_by<take_exit>(),
       field<&Run::wall_s>("wall_s", "s", "from execve to the end"),
       field<&Run::user_s>("user_s", "s", ""),
       field<&Run::system_s>("system_s", "s", ""),

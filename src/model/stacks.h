@@ -25,6 +25,8 @@ struct HotLine {
 };
 
 template <>
+const Record& record<FoldedStack>();
+template <>
 const Record& record<HotLine>();
 
 }  // namespace hwprof::model

@@ -232,7 +232,7 @@ Result<int> report_sides(const Sides& sides, const CompareOptions& options) {
 }
 
 Result<int> run_compare(const CompareOptions& options) {
-  TRY(report::check_outputs({options.output.file}));
+  TRY(report::check_outputs(options.output));
   if (options.by_turns.empty()) {
     TRY(const Sides sides, read_sides(options));
     return report_sides(sides, options);
@@ -307,7 +307,7 @@ cli::Action compare_command(cli::Options& options) {
                "Judge rows that were measured beside other load as well. Default: do not.");
   options.flag("--strict", to->strict,
                "Exit with 3 where a row is undecided or not comparable. Default: with 0.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown});
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
   options.footer(
       "hwprof --pin 0 --format json -o before.json\n"
       "hwprof compare before.json after.json\n"

@@ -38,6 +38,7 @@ Result<std::vector<report::Finding>> chosen(std::vector<report::Finding> finding
 }
 
 Result<int> run_doctor(const DoctorOptions& options) {
+  TRY(report::check_outputs(options.output));
   if (!options.pin.empty()) TRY(pin_to(options.pin));
   const bool all = options.only.empty();
   TRY(const DoctorFacts facts,
@@ -57,7 +58,7 @@ cli::Action doctor_command(cli::Options& options) {
            "Judge these CPUs, as in 0 or 0,2-3. Default: all that hwprof may use.");
   options.value("--only", "CHECKS", to->only, cli::parse_list,
                 "Judge these checks only, as in blas,environment. Default: all.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown});
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml});
   options.footer("Exit codes: 0 nothing to fix, 1 something to fix, 2 wrong usage.");
   return [to](const cli::CommandLine&) { return run_doctor(*to); };
 }

@@ -20,7 +20,7 @@ struct PeakOptions {
 };
 
 Result<int> run_peak(const PeakOptions& options) {
-  TRY(report::check_outputs({options.output.file}));
+  TRY(report::check_outputs(options.output));
   const bool pinned = !options.pin.empty();
   if (pinned) TRY(pin_to(options.pin));
   report::PeakReport record;
@@ -51,7 +51,7 @@ cli::Action peak_command(cli::Options& options) {
   cli::pin(options, to->pin);
   options.value("--threads", "N", to->threads, cli::whole(1, cli::kMaxThreads),
                 "Compute with N threads. Default: one for each CPU it may use.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown});
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml});
   return [to](const cli::CommandLine&) { return run_peak(*to); };
 }
 

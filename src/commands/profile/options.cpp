@@ -233,7 +233,7 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
                "Exit with 1 unless optimal-blas, or counters (every event counted), holds; both: "
                "optimal-blas,counters. Default: neither.");
   cli::output(options, measure.output,
-              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown});
+              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
   options.footer(
       "Text on a terminal has colour, unless the environment has NO_COLOR and it is\n"
       "not empty.");

@@ -16,6 +16,7 @@
 #include "src/measure/regions_view.h"
 #include "src/measure/statistics.h"
 #include "src/observe/proc/maps.h"
+#include "src/observe/proc/trace_spans.h"
 #include "src/observe/samples/sampling.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/content.h"
@@ -65,8 +66,8 @@ double seconds_of(const std::function<void()>& work, int passes) {
 Result<void> check_region_options(const MeasureOptions& options,
                                   std::span<const std::string> events) {
   if (auto done = check_region_view(options.regions.view, events); !done) return done;
-  return report::check_outputs(
-      {options.output.file, options.regions.trace, options.regions.csv, options.regions.flame});
+  return report::check_outputs(options.output,
+                               {options.regions.trace, options.regions.csv, options.regions.flame});
 }
 
 Result<void> start_regions(const RegionOptions& options, std::span<const std::string> events) {
@@ -91,6 +92,7 @@ Result<report::Regions> collect_regions(const RegionOptions& options, const std:
     const TraceText trace = runtime.trace_text().value_or(TraceText());
     if (auto done = report::write_file(options.trace, trace.json); !done) return error_of(done);
     regions.trace = {.path = options.trace, .calls = trace.calls, .dropped = trace.dropped};
+    observe::add_spans(trace.json, *regions.trace);
   }
   if (!options.csv.empty()) {
     auto done = report::write_file(options.csv, report::regions_csv(regions));

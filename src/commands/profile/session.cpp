@@ -79,7 +79,7 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
   if (!machine.isa.empty()) {
     if (auto done = check_simd_cap(machine.isa); !done) return error_of(done);
   }
-  TRY(report::check_outputs({options.output.file}));
+  TRY(report::check_outputs(options.output));
 
   // CPUs first, since libraries size their thread pools by them when loaded.
   if (!machine.pin.empty()) {

@@ -98,7 +98,7 @@ Result<int> run_blas(const BlasOptions& options) {
   }
   const Budgets& budgets = options.quick ? kQuick : kFull;
   const auto deadline = Clock::now() + budgets.all;
-  TRY(report::check_outputs({options.output.file}));
+  TRY(report::check_outputs(options.output));
   TRY(const auto libraries, libraries_to_measure(options));
 
   report::BlasSurvey record;
@@ -130,7 +130,7 @@ cli::Action blas_command(cli::Options& options) {
   options.group(cli::kBudget);
   options.flag("--quick", to->quick,
                "End within a second, with fewer core types measured. Default: measure all.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml},
               "standard output; with a command, whose that is, standard error");
   options.footer(
       "hwprof blas -- COMMAND ARGS: the verdict on the BLAS that the command uses,\n"

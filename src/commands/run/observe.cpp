@@ -22,6 +22,7 @@
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/program_file.h"
 #include "src/observe/proc/region_files.h"
+#include "src/observe/proc/trace_spans.h"
 #include "src/observe/proc/tree_counting.h"
 
 namespace hwprof {
@@ -140,6 +141,7 @@ void write_trace(const RegionFiles& files, const std::string& path, MonitorClien
     warn(record, "trace", written.error().what);
   } else {
     record.regions->trace = {.path = path, .calls = trace->calls, .dropped = trace->dropped};
+    observe::add_spans(trace->json, *record.regions->trace);
   }
 }
 

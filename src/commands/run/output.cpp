@@ -18,8 +18,8 @@ namespace {
 constexpr int kNotTold = 3;  // whether the BLAS is optimal
 
 std::vector<std::string> files_of(const RunOptions& options) {
-  return {options.output.file, options.request.trace, options.flame, options.folded,
-          options.speedscope};
+  return {options.output.file, options.output.page, options.request.trace,
+          options.flame,       options.folded,      options.speedscope};
 }
 
 void write_run_bytes(const std::string& bytes, const Output& output) {
@@ -40,8 +40,11 @@ class Conclusion {
 
   Result<void> save(const report::Run& record, observe::MonitorClient& monitor) const {
     const report::Writers<report::Run> writers{document_, report::run_json};
-    return monitor.save_report(
-        report::report_bytes(record, writers, options_.output, report::Stream::kStderr));
+    TRY(monitor.save_report(
+        report::report_bytes(record, writers, options_.output, report::Stream::kStderr)));
+    const std::string& page = options_.output.page;
+    return page.empty() ? Result<void>()
+                        : monitor.save_file(page, report::page_bytes(record, writers));
   }
   Result<int> end(const report::Run& record, observe::MonitorClient& monitor) const {
     if (record.not_run.empty()) {
@@ -62,8 +65,8 @@ class Conclusion {
 }  // namespace
 
 Result<void> check_report_output(const RunOptions& options) {
-  const auto possible = report::check_outputs({options.output.file, options.request.trace,
-                                               options.flame, options.folded, options.speedscope});
+  const auto possible = report::check_outputs(
+      options.output, {options.request.trace, options.flame, options.folded, options.speedscope});
   if (!possible) return usage_error(possible.error().what, possible.error().hint);
   return {};
 }

@@ -50,10 +50,12 @@ void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& 
       .value("--speedscope", "FILE", to.speedscope, cli::any_text,
              "Write the stacks as JSON for speedscope. Default: do not.")
       .excludes(no_samples);
-  options.check([&to]() -> Result<void> {
-    to.request.stacks = !to.flame.empty() || !to.folded.empty() || !to.speedscope.empty();
-    return {};
-  });
+}
+
+// Whoever draws needs them; a page has them, too.
+bool draws_stacks(const RunOptions& options) {
+  return !options.flame.empty() || !options.folded.empty() || !options.speedscope.empty() ||
+         (options.request.samples && makes_page(options.output));
 }
 
 Result<pid_t> read_pid(const std::vector<std::string>& words) {
@@ -114,7 +116,7 @@ cli::Action run_command(cli::Options& options) {
   cli::require(options, {{"optimal-blas", &to->require_optimal_blas}},
                "Exit with 1 unless optimal-blas holds, with 3 where it cannot be told; a command "
                "that fails keeps its own exit code. Default: no check.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml},
               "standard error; standard output is the command's");
   options.footer(
       "hwprof run [OPTIONS] -- COMMAND [ARGUMENTS...]: what follows the dashes is run\n"
@@ -125,6 +127,7 @@ cli::Action run_command(cli::Options& options) {
       "command, 126 when it cannot be run; 2 for wrong options, before anything runs.");
   return [to](const cli::CommandLine& line) -> Result<int> {
     to->request.command = line.command;
+    to->request.stacks = draws_stacks(*to);
     if (line.command.empty()) {
       return usage_error("the command to run is missing", "hwprof run [OPTIONS] -- COMMAND ARGS");
     }
@@ -141,11 +144,12 @@ cli::Action attach_command(cli::Options& options) {
   options.value("--seconds", "S", to->request.attach_seconds, cli::seconds(cli::kMaxSeconds),
                 "Detach after S seconds. Default: when it ends, or at Ctrl-C.");
   declare_drawings(options, *to, declare_observation(options, to->request, events));
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown},
+  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml},
               "standard error");
   options.footer("The process is never stopped, and goes on when hwprof detaches or is killed.");
   return [to, words](const cli::CommandLine&) -> Result<int> {
     TRY(to->request.attach, read_pid(*words));
+    to->request.stacks = draws_stacks(*to);
     return observe_apart(*to, report::run_document, true, conclude_attach);
   };
 }

@@ -205,7 +205,7 @@ cli::Action sweep_command(cli::Options& options) {
                "Exit with 1 unless agreement holds: of time with the complexity analysis, in "
                "every size that is swept. Default: no check.");
   cli::output(options, measure.output,
-              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown});
+              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
   options.check([to] { return check_sweep(*to); });
   return [to](const cli::CommandLine& line) {
     to->measure.quiet = line.verbosity == cli::Verbosity::kQuiet;

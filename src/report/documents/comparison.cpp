@@ -169,7 +169,7 @@ std::vector<Field> comparison_fields(const Comparison& comparison) {
   return fields;
 }
 
-Table changes_table(const Comparison& comparison, const FileComparison& file) {
+Table changes_table(const Comparison& comparison, const FileComparison& file, std::size_t index) {
   Table table{
       .title = fmt::format("{} against {}", side_text(file.file), side_text(comparison.baseline)),
       .columns = {{"row", true},
@@ -199,7 +199,8 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
           ratio_cell(row.ratio, row.ratio_low, row.ratio_high), duration_cell(row.baseline_ns),
           duration_cell(row.ns),
           ratio_cell(row.peak_ratio, row.peak_ratio_low, row.peak_ratio_high), p_cell(row.p_holm),
-          p_cell(row.p), fmt::format("{}, {}", row.baseline_samples, row.samples)}});
+          p_cell(row.p), fmt::format("{}, {}", row.baseline_samples, row.samples)},
+         fmt::format("/files/{}/rows/{}", index, table.rows.size())});
   }
   if (interval) {
     table.notes.push_back(fmt::format(
@@ -236,11 +237,15 @@ Table changes_table(const Comparison& comparison, const FileComparison& file) {
 }  // namespace
 
 Document comparison_document(const Comparison& comparison) {
-  Document document;
+  Document document{.title = fmt::format("hwprof compare: {}", side_text(comparison.baseline))};
   document.add(headline(comparison));
+  document.in(Section::kComparison);
+  if (!comparison.files.empty())
+    document.add(Chart{"comparison", "Time of each row over the baseline's, with its interval"});
   document.add(Fields{"", comparison_fields(comparison)});
+  std::size_t index = 0;
   for (const FileComparison& file : comparison.files) {
-    document.add(changes_table(comparison, file));
+    document.add(changes_table(comparison, file, index++));
     Fields warnings = warnings_of(file.warnings);
     warnings.title = "Warnings on " + file.file.path;
     document.add(std::move(warnings));

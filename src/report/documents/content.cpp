@@ -277,6 +277,19 @@ Paragraph partial_remark() {
           Paragraph::Kind::kAlert};
 }
 
+void add_ladder_chart(const JudgedBlas& blas, Document& document) {
+  if (!blas.ladder.empty())
+    document.in(Section::kLadder)
+        .add(Chart{"ladder", "The same product by each core type, as a share of the FMA peak"});
+}
+
+void add_region_charts(const std::optional<Regions>& regions, Document& document) {
+  if (!regions) return;
+  document.in(Section::kRegions).add(Chart{"regions", "Time of the regions, nested as they are"});
+  if (regions->trace && !regions->trace->spans.empty())
+    document.add(Chart{"timeline", "Calls of regions over time, a lane a thread"});
+}
+
 std::string ladder_text(const std::vector<LadderRung>& ladder) {
   std::vector<std::string> rungs;
   for (const LadderRung& rung : ladder) {
@@ -287,7 +300,7 @@ std::string ladder_text(const std::vector<LadderRung>& ladder) {
   return fmt::format("{}", fmt::join(rungs, "; "));
 }
 
-Table ladder_table(const JudgedBlas& blas) {
+Table ladder_table(const JudgedBlas& blas, std::string_view at) {
   Table table{.title = "Ladder: the same sgemm on each rung, highest share of the peak first",
               .columns = {{"core type", true},
                           {"GFLOP/s"},
@@ -307,7 +320,8 @@ Table ladder_table(const JudgedBlas& blas) {
           rung.peak_fraction ? in_percent(*rung.peak_fraction) : std::string(kAbsent),
           rung.vector_class == VectorClass::kNone ? std::string(kAbsent)
                                                   : std::string(to_text(rung.vector_class)),
-          library_cell(rung)}});
+          library_cell(rung)},
+         fmt::format("{}/ladder/{}", at, table.rows.size())});
   }
   if (!blas.ladder_note.empty()) table.notes.push_back(blas.ladder_note);
   append(table.notes, reasons.sentences());

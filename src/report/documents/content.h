@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/model/comparison_record.h"
@@ -43,8 +45,12 @@ Field brief_blas(const ProfileBlas& blas);
 Fields warnings_of(const std::vector<Warning>& warnings);
 // The fastest rung and that of the library as found; empty where none was measured.
 std::string ladder_text(const std::vector<LadderRung>& ladder);
-Table ladder_table(const JudgedBlas& blas);
+// `at`: JSON pointer to what has the ladder.
+Table ladder_table(const JudgedBlas& blas, std::string_view at = "/blas");
 Paragraph partial_remark();
+// Charts of the page, where there is something to draw.
+void add_ladder_chart(const JudgedBlas& blas, Document& document);
+void add_region_charts(const std::optional<Regions>& regions, Document& document);
 
 // profile.cpp, tables.cpp
 // The most important truth: what is wrong with the BLAS, else how fast the forward pass is.

@@ -11,15 +11,15 @@
 namespace hwprof::report {
 namespace {
 
-struct Section {
+struct Group {
   State state;
   const char* title;
 };
 // In the order of the page.
-constexpr Section kSections[] = {{State::kMend, "To fix"},
-                                 {State::kNote, "To know"},
-                                 {State::kUnknown, "Not visible from here"},
-                                 {State::kGood, "Good"}};
+constexpr Group kGroups[] = {{State::kMend, "To fix"},
+                             {State::kNote, "To know"},
+                             {State::kUnknown, "Not visible from here"},
+                             {State::kGood, "Good"}};
 
 std::uint64_t count(const Doctor& doctor, State state) {
   return static_cast<std::uint64_t>(
@@ -41,16 +41,17 @@ std::string to_string(State state) { return std::string(model::name_of(state)); 
 
 Document doctor_document(const Doctor& doctor) {
   const Machine& machine = doctor.machine;
-  Document document;
+  Document document{.title = "hwprof doctor"};
   document.add(Headline{headline(doctor), doctor.clean()});
   document.add(Paragraph{
       fmt::format("{}, Linux {}{}, CPUs {}", machine.cpu_name, machine.kernel,
                   machine.virtualized ? ", virtual machine" : "", format_cpu_list(doctor.cpus)),
       Paragraph::Kind::kRemark});
-  for (const Section& section : kSections) {
-    Fields fields{section.title};
+  document.in(Section::kChecks);
+  for (const Group& group : kGroups) {
+    Fields fields{group.title};
     for (const Finding& finding : doctor.findings) {
-      if (finding.state != section.state) continue;
+      if (finding.state != group.state) continue;
       Field& field = fields.rows.emplace_back(Field{finding.name, finding.finding});
       if (!finding.consequence.empty()) field.more.push_back(finding.consequence);
       const char* label = finding.state == State::kMend ? "fix: " : "try: ";

@@ -89,7 +89,8 @@ Table layers_table(const LayerForm& form) {
           bar(layer, longest), row.gflops ? significant(*row.gflops, 3) : std::string(kAbsent),
           or_dash(row.peak_fraction, in_percent), fmt::format("{}", fmt::join(layer.output, "x")),
           row.variant, si(row.model.flops, ""), binary_bytes(row.model.bytes),
-          or_dash(row.max_rel_error, scientific)}});
+          or_dash(row.max_rel_error, scientific)},
+         fmt::format("/layers/{}", table.rows.size())});
   }
   if (far) {
     table.notes.push_back(
@@ -200,12 +201,12 @@ void add_layers(const Profile& profile, Document& document) {
   const LayerForm& first = layers.forms.front();
   Table longest = layers_table(first);
   if (longest.rows.size() > kMostInBrief) longest = longest_layers(first);
-  document.add(forms_table(layers));
+  document.in(Section::kLayers).add(forms_table(layers));
   document.add(std::move(longest), Detail::kBrief);
   document.add(layers_table(first), Detail::kFull);
   document.add(types_table(layers), Detail::kFull);
   if (layers.against) document.add(against_table(*layers.against));
-  document.add(layer_counters_table(first, layers.nothing), Detail::kFull);
+  document.in(Section::kCounters).add(layer_counters_table(first, layers.nothing), Detail::kFull);
 }
 
 }  // namespace hwprof::report

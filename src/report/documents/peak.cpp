@@ -21,7 +21,7 @@ Document peak_document(const PeakReport& report) {
                             significant(level.read_gbs, 3), significant(level.copy_gbs, 3),
                             significant(level.triad_gbs, 3)}});
   }
-  Document document;
+  Document document{.title = "hwprof peak"};
   document.add(Headline{fmt::format("{} by {} on {}, {}", si(peak.f32_gflops * 1e9, "FLOP/s"),
                                     peak.isa, report.machine.cpu_name,
                                     counted(static_cast<std::uint64_t>(peak.threads), "thread")),
@@ -30,7 +30,7 @@ Document peak_document(const PeakReport& report) {
       fmt::format("CPUs {}{}; float32, medians; other work on these CPUs lowers them",
                   format_cpu_list(report.cpus), report.pinned.empty() ? " (not pinned)" : ""),
       Paragraph::Kind::kRemark});
-  return document.add(std::move(widths)).add(std::move(levels));
+  return document.in(Section::kRoofline).add(std::move(widths)).add(std::move(levels));
 }
 
 }  // namespace hwprof::report

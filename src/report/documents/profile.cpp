@@ -106,14 +106,49 @@ std::string what_a_blas_would_do(const std::vector<Row>& rows) {
                      work_cell(*best), best->library, work_cell(*loops));
 }
 
+// What the page draws; its sections have them before their tables.
+void add_charts(const Profile& profile, Document& document) {
+  const std::vector<Row>& rows = profile.rows;
+  const bool rates =
+      profile.peak && (profile.layers || std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+                         return row.gflops.has_value();
+                       }));
+  if (rates)
+    document.in(Section::kRoofline)
+        .add(Chart{"roofline",
+                   "Roofline: GFLOP/s against FLOP per byte of the model, below what "
+                   "this run measured of peak and bandwidth"});
+  document.in(Section::kLayers);
+  if (profile.layers) {
+    document.add(Chart{"layers", "Time of each layer, in the order of the network"});
+    document.add(Chart{"layer-types", "Time by type of layer"});
+  } else if (!rows.empty()) {
+    document.add(Chart{"operations",
+                       "Time of each operation and variant, with its share of the "
+                       "FMA peak"});
+  }
+  if (profile.training) document.add(Chart{"training", "Loss and accuracy by epoch, and phases"});
+  if (profile.scaling) document.add(Chart{"scaling", "Speed-up by number of threads"});
+  if (!profile.complexity.rows.empty())
+    document.in(Section::kComplexity)
+        .add(Chart{"complexity", "Share of each operation: by cost units, by roofline, measured"});
+  add_region_charts(profile.regions, document);
+  add_ladder_chart(profile.blas, document);
+  if (!rows.empty() || profile.layers)
+    document.in(Section::kNoise)
+        .add(Chart{"noise",
+                   "Slices of one row in the order of measuring, and the FMA peak beside "
+                   "them"});
+}
+
 }  // namespace
 
 Headline headline(const Profile& profile) {
   const ProfileBlas& blas = profile.blas;
   if (blas.verdict == VerdictKind::kMissing) {
-    return {fmt::format("{}: {}{} Fix: {}", verdict_heading(blas.verdict), sentence(blas.why),
-                        what_a_blas_would_do(profile.rows), blas.fix),
-            false};
+    return {fmt::format("{}: {}{}", verdict_heading(blas.verdict), sentence(blas.why),
+                        what_a_blas_would_do(profile.rows)),
+            false, blas.fix};
   }
   // Nothing is known against the BLAS: the result comes first.
   const std::string result = result_text(profile);
@@ -128,8 +163,7 @@ Headline headline(const Profile& profile) {
       text += fmt::format(" {} times faster is possible:", significant(*blas.factor, 2));
     }
     text += " " + sentence(blas.why.empty() ? "no evidence was found" : blas.why);
-    if (!blas.fix.empty()) text += " Fix: " + blas.fix;
-    return {text, false};
+    return {text, false, blas.fix};
   }
   const std::string library(is_known(blas.provider) ? to_text(blas.provider) : "the library");
   const std::string optimal =
@@ -171,39 +205,43 @@ std::vector<Field> workload_fields(const Profile& profile) {
 
 Document profile_document(const Profile& profile) {
   constexpr auto kBrief = Detail::kBrief, kFull = Detail::kFull;
-  Document document;
+  Document document{.title = fmt::format("hwprof profile: {}", profile.workload.name)};
   document.add(headline(profile));
   if (profile.partial) document.add(partial_remark());
-  document.add(Paragraph{run_line(profile)}, kFull);
+  document.in(Section::kMachine).add(Paragraph{run_line(profile)}, kFull);
   document.add(Paragraph{shell_command(profile.command), Paragraph::Kind::kCommand}, kFull);
   document.add(Fields{"Machine", machine_fields(profile)}, kFull);
   document.add(Fields{"Workload", workload_fields(profile)}, kFull);
+  add_charts(profile, document);
   std::vector<Field> brief = brief_machine(profile);
   brief.push_back(workload_fields(profile).front());
   document.add(Fields{"", brief}, kBrief);
 
+  document.in(Section::kLayers);
   if (profile.training) {
     document.add(epochs_table(*profile.training)).add(phases_table(*profile.training));
   }
   const bool rows_first = !profile.layers && !profile.training;
   document.add(operations_table(profile), rows_first ? Detail::kBoth : kFull);
-  document.add(repeats_table(profile));
+  document.in(Section::kNoise).add(repeats_table(profile));
+  document.in(Section::kCounters);
   if (rows_first && no_counters(profile.rows).empty())
     document.add(brief_counters_table(profile), kBrief);
   document.add(counters_table(profile), kFull);
   add_layers(profile, document);
-  document.add(passes_table(profile), kFull);
+  document.in(Section::kLayers).add(passes_table(profile), kFull);
   if (profile.scaling) document.add(scaling_table(*profile.scaling));
-  document.add(complexity_table(profile.complexity), kFull);
+  document.in(Section::kComplexity).add(complexity_table(profile.complexity), kFull);
   document.add(far_table(profile.complexity), kFull);
-  document.add(regions_table(profile.regions),
-               regions_asked_for(profile.regions) ? Detail::kBoth : kFull);
+  document.in(Section::kRegions)
+      .add(regions_table(profile.regions),
+           regions_asked_for(profile.regions) ? Detail::kBoth : kFull);
   document.add(overhead_table(profile.regions));
 
-  document.add(Fields{"", brief_findings(profile)}, kBrief);
+  document.in(Section::kVerdict).add(Fields{"", brief_findings(profile)}, kBrief);
   document.add(Fields{"BLAS", blas_fields(profile.blas)}, kFull);
-  document.add(ladder_table(profile.blas), kFull);
-  document.add(warnings_of(profile.warnings));
+  document.in(Section::kLadder).add(ladder_table(profile.blas), kFull);
+  document.in(Section::kNoise).add(warnings_of(profile.warnings));
   if (profile.partial) document.add(partial_remark());
   return document;
 }

@@ -124,7 +124,8 @@ Table regions_table(const std::optional<Regions>& regions) {
       for (const auto& value : {count.self, count.total})
         cells.push_back(cell(value, format, reasons, row.name + " " + count.name, count.reason));
     }
-    table.rows.push_back({"", std::move(cells)});
+    table.rows.push_back(
+        {"", std::move(cells), fmt::format("/regions/rows/{}", table.rows.size())});
   }
   if (!memory && !regions->memory_reason.empty())
     table.notes.push_back("memory: " + regions->memory_reason);

@@ -20,7 +20,7 @@
 namespace hwprof::report {
 namespace {
 
-constexpr std::size_t kMostRows = 12;       // of a table; the JSON report has all
+constexpr std::size_t kMostRows = 12;       // of a table in lines of text
 constexpr std::size_t kMostShapes = 3;      // of one row
 constexpr std::size_t kLongestSymbol = 48;  // names of C++ templates have hundreds of characters
 constexpr int kSignalBase = 128;            // exit code of a command that a signal ended
@@ -209,13 +209,10 @@ Table share_table(std::string title, std::string name, const std::vector<SampleS
   Table table{.title = std::move(title),
               .columns = {{std::move(name), true}, {"% of\nCPU time"}, {"samples"}},
               .rows = {},
-              .notes = {}};
+              .notes = {},
+              .most_rows = kMostRows};
   if (with_library) table.columns.push_back({"file", true});
   for (const SampleShare& share : shares) {
-    if (table.rows.size() == kMostRows) {
-      table.notes.push_back(fmt::format("and {} more", shares.size() - kMostRows));
-      break;
-    }
     TableRow row{"",
                  {with_library ? symbol_cell(share.name) : file_name(share.name),
                   significant(100 * share.fraction, 3), fmt::format("{}", share.samples)}};
@@ -316,7 +313,7 @@ std::vector<Headline> run_headlines(const Run& run) {
                                  share_text(*waiting), waiting_text(blas.evidence.executed)),
                      true});
   }
-  if (!blas.fix.empty()) lines.push_back({"Fix: " + sentence(blas.fix), false});
+  if (!blas.fix.empty()) lines.push_back({"", false, blas.fix});
   return lines;
 }
 
@@ -373,19 +370,17 @@ Table calls_table(const Called& called) {
                           {"called from", true},
                           {"m x n x k (calls)", true}},
               .rows = {},
-              .notes = {}};
+              .notes = {},
+              .most_rows = kMostRows};
   for (const CallSite& site : called.calls) {
-    if (table.rows.size() == kMostRows) {
-      table.notes.push_back(fmt::format("and {} more", called.calls.size() - kMostRows));
-      break;
-    }
     const std::string dash(kAbsent);
     const bool rate = site.flops && site.time_ns && *site.time_ns > 0;
     table.rows.push_back(
         {"",
          {site.symbol, fmt::format("{}", site.count), site.time_ns ? duration(*site.time_ns) : dash,
           rate ? significant(*site.flops / *site.time_ns, 3) : dash, file_name(site.library),
-          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site)}});
+          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site)},
+         fmt::format("/blas/evidence/called/calls/{}", table.rows.size())});
   }
   return table;
 }
@@ -394,12 +389,9 @@ Table lines_table(const Executed& executed) {
   Table table{.title = "CPU time by source line",
               .columns = {{"line", true}, {"% of\nCPU time"}, {"samples"}, {"in", true}},
               .rows = {},
-              .notes = {}};
+              .notes = {},
+              .most_rows = kMostRows};
   for (const HotLine& line : executed.lines) {
-    if (table.rows.size() == kMostRows) {
-      table.notes.push_back(fmt::format("and {} more", executed.lines.size() - kMostRows));
-      break;
-    }
     table.rows.push_back(
         {"",
          {fmt::format("{}:{}", line.file, line.line), significant(100 * line.fraction, 3),
@@ -436,37 +428,57 @@ bool counted_by_pmu(const Run& run) {
   });
 }
 
+std::string title_of(const Run& run) {
+  return fmt::format("hwprof {}: {}", run.attached_pid ? "attach" : "run",
+                     run.command.empty() ? "unknown" : file_name(run.command.front()));
+}
+
+// What the page draws; its sections have them before their tables.
+void add_charts(const Run& run, Document& document) {
+  if (!run.blas.evidence.executed.stacks.empty())
+    document.in(Section::kHotspots)
+        .add(Chart{"stacks", "Where the CPU time went, by sampled call stacks"});
+  add_region_charts(run.regions, document);
+  add_ladder_chart(run.blas, document);
+  if (run.repeats)
+    document.in(Section::kNoise).add(Chart{"repeats", "Time of each repeated run, in their order"});
+}
+
 }  // namespace
 
 Document run_document(const Run& run) {
   constexpr auto kBrief = Detail::kBrief, kFull = Detail::kFull, kBoth = Detail::kBoth;
   const BlasEvidence& evidence = run.blas.evidence;
-  Document document;
+  Document document{.title = title_of(run)};
   for (Headline& head : run_headlines(run)) document.add(std::move(head));
+  document.in(Section::kMachine);
   document.add(Paragraph{fmt::format("hwprof {}, started {}", run.version, run.started_utc)},
                kFull);
   document.add(Paragraph{shell_command(run.command), Paragraph::Kind::kCommand});
   document.add(Fields{"Run", run_fields(run)}, kFull);
-  document.add(Fields{"", brief_evidence(run)}, kBrief);
+  document.in(Section::kVerdict).add(Fields{"", brief_evidence(run)}, kBrief);
+  add_charts(run, document);
+  document.in(Section::kNoise);
   if (run.repeats) document.add(repeats_table(*run.repeats)).add(outliers_table(*run.repeats));
-  document.add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
-  document.add(marked(regions_table(run.regions), run));
+  document.in(Section::kCounters).add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
+  document.in(Section::kRegions).add(marked(regions_table(run.regions), run));
 
-  document.add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
-  document.add(marked(calls_table(evidence.called), run));
+  document.in(Section::kVerdict)
+      .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
+  document.in(Section::kHotspots).add(marked(calls_table(evidence.called), run));
   document.add(share_table("CPU time by file", "file", evidence.executed.by_library, false), kFull);
   document.add(share_table("CPU time by symbol", "symbol", evidence.executed.by_symbol, true),
                kFull);
   document.add(lines_table(evidence.executed));
-  document.add(ladder_table(run.blas), kFull);
-  document.add(warnings_of(run.warnings));
+  document.in(Section::kLadder).add(ladder_table(run.blas), kFull);
+  document.in(Section::kNoise).add(warnings_of(run.warnings));
   return document;
 }
 
 Document verdict_document(const Run& run) {
   const RunBlas& blas = run.blas;
   const AchievedRate& rate = blas.evidence.achieved_rate;
-  Document document;
+  Document document{.title = title_of(run)};
   document.add(Paragraph{verdict_line(blas.verdict, blas, rate.gflops, rate.peak_fraction),
                          Paragraph::Kind::kLine});
   for (Headline& head : run_headlines(run)) document.add(std::move(head));

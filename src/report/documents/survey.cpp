@@ -46,7 +46,8 @@ Table libraries_table(const BlasSurvey& survey) {
           number_or_absent(library.sgemm_gflops, 3),
           number_or_absent(library.sgemm_peak_fraction, 2),
           number_or_absent(library.dgemm_gflops, 3),
-          number_or_absent(library.dgemm_peak_fraction, 2), library.path}});
+          number_or_absent(library.dgemm_peak_fraction, 2), library.path},
+         fmt::format("/libraries/{}", table.rows.size())});
     if (!library.reason.empty()) {
       table.notes.push_back(fmt::format("{}: {}", library.path, library.reason));
     }
@@ -84,17 +85,18 @@ Document survey_document(const BlasSurvey& survey) {
   if (loses_surely(blas)) {
     verdict += fmt::format(", {} times slower than it could be", significant(*blas.factor, 2));
   }
-  Document document;
+  Document document{.title = "hwprof blas"};
   document.add(Paragraph{line_of(survey), Paragraph::Kind::kLine});
   document.add(Headline{fmt::format("{}: {}", verdict, blas.why), good});
   const auto remark = [&](const std::string& text) {
     document.add(Paragraph{text, Paragraph::Kind::kRemark});
   };
-  if (!blas.fix.empty()) remark("fix: " + blas.fix);
+  if (!blas.fix.empty()) document.add(Paragraph{blas.fix, Paragraph::Kind::kFix});
   for (const auto& [name, value] : blas.environment)
     remark(fmt::format("environment: {}={}", name, value));
-  document.add(libraries_table(survey));
-  document.add(ladder_table(blas), good ? Detail::kFull : Detail::kBoth);
+  add_ladder_chart(blas, document);
+  document.in(Section::kLadder).add(libraries_table(survey));
+  document.add(ladder_table(blas, ""), good ? Detail::kFull : Detail::kBoth);
   return document;
 }
 

@@ -153,7 +153,8 @@ Table points_table(const Sweep& sweep) {
           row.max_rel_error ? scientific(*row.max_rel_error) : dash,
           point.model_ns ? duration(*point.model_ns) : dash, si(row.model.cost_units, ""),
           si(row.model.flops, ""), fmt::format("{}", row.calls),
-          time ? fmt::format("{}", time->samples) : dash}});
+          time ? fmt::format("{}", time->samples) : dash},
+         fmt::format("/points/{}", table.rows.size())});
   }
   table.notes = {
       "model time: cost units times the median time of one, over the points that agree, or over "
@@ -174,6 +175,7 @@ Table sweep_counters_table(const Sweep& sweep) {
 
 // Time against the first swept size; of two swept sizes each value of the second has a letter.
 Plot plot_of(const Sweep& sweep) {
+  if (sweep.swept.empty()) return {};
   Plot plot{fmt::format("time of a call against {}, both axes logarithmic", sweep.swept[0].name)};
   Series model{'.', "model"};
   std::map<std::uint64_t, Series> measured;
@@ -202,9 +204,10 @@ Plot plot_of(const Sweep& sweep) {
 
 Document sweep_document(const Sweep& sweep) {
   constexpr auto kBrief = Detail::kBrief, kFull = Detail::kFull;
-  Document document;
+  Document document{.title = fmt::format("hwprof sweep: {} {}", sweep.op, sweep.variant)};
   document.add(sweep_headline(sweep));
   if (sweep.run.partial) document.add(partial_remark());
+  document.in(Section::kMachine);
   document.add(Paragraph{run_line(sweep.run)}, kFull);
   document.add(Paragraph{shell_command(sweep.run.command), Paragraph::Kind::kCommand}, kFull);
   document.add(Fields{"Machine", machine_fields(sweep.run)}, kFull);
@@ -213,10 +216,20 @@ Document sweep_document(const Sweep& sweep) {
   for (const Field& field : sweep_fields(sweep))
     if (field.label == "Operation" || field.label == "Sizes") brief.push_back(field);
   document.add(Fields{"", brief}, kBrief);
+  document.in(Section::kComplexity);
+  if (!sweep.points.empty())
+    document.add(Chart{"sweep",
+                       "Time of a call against its size, both axes logarithmic, with the "
+                       "model's, and their ratio below"});
   document.add(laws_table(sweep));
   document.add(plot_of(sweep), kFull);
   document.add(points_table(sweep));
-  document.add(sweep_counters_table(sweep), kFull);
+  document.in(Section::kCounters).add(sweep_counters_table(sweep), kFull);
+  document.in(Section::kNoise);
+  if (!sweep.points.empty())
+    document.add(Chart{"noise",
+                       "Slices of one point in the order of measuring, and the FMA peak "
+                       "beside them"});
   document.add(warnings_of(sweep.run.warnings));
   return document;
 }

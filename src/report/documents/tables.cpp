@@ -163,7 +163,8 @@ Table operations_table(const Profile& profile) {
           binary_bytes(row.model.bytes),
           si(row.model.cost_units, ""),
           fmt::format("{}", row.calls),
-          time ? fmt::format("{}", time->samples) : dash}});
+          time ? fmt::format("{}", time->samples) : dash},
+         fmt::format("/rows/{}", table.rows.size())});
   }
   if (interval) {
     table.notes.push_back(

@@ -31,18 +31,15 @@ std::string heading(const std::string& title) {
   return title.empty() ? "" : fmt::format("## {}\n\n", escaped(title));
 }
 
-// A title that a terminal may break, in one line: "FLOP/\nbyte" has no blank there.
-std::string one_line(std::string title) {
-  if (const auto at = title.find("/\n"); at != title.npos) title.erase(at + 1, 1);
-  std::replace(title.begin(), title.end(), '\n', ' ');
-  return escaped(title);
+std::string rendered(const Headline& head) {
+  return fmt::format("**{}**\n", escaped(words_of(head)));
 }
 
-std::string rendered(const Headline& head) { return fmt::format("**{}**\n", escaped(head.text)); }
-
 std::string rendered(const Paragraph& text) {
-  const bool command = text.kind == Paragraph::Kind::kCommand;
-  const std::string words = escaped((command ? "$ " : "") + text.text);
+  const std::string_view before = text.kind == Paragraph::Kind::kCommand ? "$ "
+                                  : text.kind == Paragraph::Kind::kFix   ? "fix: "
+                                                                         : "";
+  const std::string words = escaped(fmt::format("{}{}", before, text.text));
   return text.kind == Paragraph::Kind::kAlert ? "**" + words + "**\n" : words + "\n";
 }
 
@@ -63,7 +60,7 @@ std::string rendered(const Table& table) {
     std::vector<std::string> titles, rules;
     if (grouped) titles.emplace_back("operation"), rules.emplace_back(":--");
     for (const Column& column : table.columns) {
-      titles.push_back(one_line(column.title));
+      titles.push_back(escaped(one_line(column.title)));
       rules.emplace_back(column.left ? ":--" : "--:");
     }
     out += cells(titles) + cells(rules);
@@ -84,11 +81,13 @@ std::string rendered(const Plot& plot) {
   return fmt::format("```\n{}\n```\n", fmt::join(plot_lines(plot, kPlotColumns), "\n"));
 }
 
+std::string rendered(const Chart&) { return ""; }  // for_lines() has left it out
+
 }  // namespace
 
 std::string as_markdown(const Document& document) {
   std::string out;
-  for (const Block& block : document.blocks) {
+  for (const Block& block : for_lines(document).blocks) {
     if (block.detail == Detail::kBrief) continue;
     const std::string text =
         std::visit([](const auto& content) { return rendered(content); }, block.content);

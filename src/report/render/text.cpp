@@ -123,7 +123,7 @@ class Page {
 
  private:
   void print(const Headline& head) {
-    paragraph(head.text, 0, 0, head.good ? Tone::kGood : Tone::kBad);
+    paragraph(words_of(head), 0, 0, head.good ? Tone::kGood : Tone::kBad);
   }
 
   void print(const Paragraph& text) {
@@ -134,6 +134,8 @@ class Page {
         return paragraph("$ " + text.text, 0, kIndent);
       case Paragraph::Kind::kRemark:
         return paragraph(text.text, 0, kIndent);
+      case Paragraph::Kind::kFix:
+        return paragraph("fix: " + text.text, 0, kIndent);
       case Paragraph::Kind::kAlert:
         return paragraph(text.text, 0, 0, Tone::kBad);
       case Paragraph::Kind::kPlain:
@@ -178,6 +180,8 @@ class Page {
     for (const std::string& note : style_.full ? table.notes : table.brief)
       paragraph(note, kIndent, 2 * kIndent);
   }
+
+  void print(const Chart&) {}  // of the page alone: for_lines() has left it out
 
   void print(const Plot& plot) {
     for (const std::string& text : plot_lines(plot, style_.columns)) paragraph(text);
@@ -281,7 +285,7 @@ class Page {
 }  // namespace
 
 std::string as_text(const Document& document, const TextStyle& style) {
-  return Page(style).print(document);
+  return Page(style).print(for_lines(document));
 }
 
 }  // namespace hwprof::report

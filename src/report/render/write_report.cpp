@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <vector>
 
 #include "src/report/render/render.h"
 
@@ -62,7 +63,9 @@ Result<void> write_stderr(const std::string& bytes) {
   return write_to(STDERR_FILENO, bytes, "standard error");
 }
 
-Result<void> check_outputs(std::initializer_list<std::string_view> files) {
+Result<void> check_outputs(const Output& output, std::initializer_list<std::string_view> more) {
+  std::vector<std::string_view> files = {output.file, output.page};
+  files.insert(files.end(), more.begin(), more.end());
   std::set<std::string_view> named;
   for (const std::string_view file : files) {
     if (file.empty()) continue;

@@ -10,24 +10,31 @@
 #include "src/base/files.h"
 #include "src/base/result.h"
 #include "src/report/document.h"
+#include "src/report/render/render.h"
 
 namespace hwprof {
 
-enum class Format { kText, kJson, kCsv, kMarkdown };
+enum class Format { kText, kJson, kCsv, kMarkdown, kHtml };
 
 struct Output {
   Format format = Format::kText;
   std::string file;   // empty: standard output, or standard error where that is the program's
+  std::string page;   // an HTML page besides the report; empty: none
   bool full = false;  // of kText: all there is, not only what matters most; the others have all
 };
+
+// Whether a page is made, which can show what no other format does.
+inline bool makes_page(const Output& output) {
+  return output.format == Format::kHtml || !output.page.empty();
+}
 
 }  // namespace hwprof
 
 namespace hwprof::report {
 
-// Refuses early two files of one name (Fault::kUsage), and one that cannot be written. An empty
-// name is none.
-Result<void> check_outputs(std::initializer_list<std::string_view> files);
+// Refuses early two files of one name (Fault::kUsage), and one that cannot be written: those of
+// `output`, and `more`. An empty name is none.
+Result<void> check_outputs(const Output& output, std::initializer_list<std::string_view> more = {});
 
 // How a record is said in each format; no CSV where that has no rows.
 template <class Record>
@@ -49,10 +56,17 @@ Result<void> write_bytes(const std::string& bytes, const Output& output,
                          Stream stream = Stream::kStdout);
 
 template <class Record>
+std::string page_bytes(const Record& record, const Writers<std::type_identity_t<Record>>& writers) {
+  const PageReport report{writers.document(record), writers.json(record)};
+  return as_html({&report, 1});
+}
+
+template <class Record>
 std::string report_bytes(const Record& record, const Writers<std::type_identity_t<Record>>& writers,
                          const Output& output, Stream stream = Stream::kStdout) {
   if (output.format == Format::kCsv && writers.csv != nullptr) return writers.csv(record);
   if (output.format == Format::kJson) return writers.json(record);
+  if (output.format == Format::kHtml) return page_bytes(record, writers);
   return rendered(writers.document(record), output, stream);
 }
 
@@ -60,7 +74,9 @@ template <class Record>
 Result<void> write_report(const Record& record,
                           const Writers<std::type_identity_t<Record>>& writers,
                           const Output& output, Stream stream = Stream::kStdout) {
-  return write_bytes(report_bytes(record, writers, output, stream), output, stream);
+  TRY(write_bytes(report_bytes(record, writers, output, stream), output, stream));
+  return output.page.empty() ? Result<void>()
+                             : write_file(output.page, page_bytes(record, writers));
 }
 
 // Writes `bytes` to standard output; Fault::kEnvironment when they did not all arrive (full disk,

@@ -51,10 +51,10 @@ Result<UniqueFd> open_input(const std::string& path) {
   return fd;
 }
 
-Result<LineReader> LineReader::open(const std::string& path) {
+Result<LineReader> LineReader::open(const std::string& path, std::size_t longest_line) {
   Result<UniqueFd> fd = open_input(path);
   if (!fd) return error_of(fd);
-  return LineReader(*std::move(fd), path);
+  return LineReader(*std::move(fd), path, longest_line);
 }
 
 std::string LineReader::place() const {
@@ -117,7 +117,7 @@ Result<std::optional<std::string_view>> LineReader::next() {
     }
     scanned_ = end_;
     length = end_ - begin_;
-    if (length > kMaxLineBytes) break;
+    if (length > longest_line_) break;
     const auto more = fill();
     if (!more) return error_of(more);
     if (!*more) {
@@ -141,9 +141,9 @@ Result<std::string_view> LineReader::finish_line(std::size_t length, std::size_t
         fmt::format("{} holds a NUL byte (byte {} of the line): not a text file", place(), nul + 1),
         "give plain text in UTF-8");
   }
-  if (length > kMaxLineBytes) {
+  if (length > longest_line_) {
     return usage_error(
-        fmt::format("{} is longer than {} MiB", place(), kMaxLineBytes >> 20),
+        fmt::format("{} is longer than {} MiB", place(), longest_line_ >> 20),
         "one line is one document or one word vector: does the file have line ends?");
   }
   if (line_number_ == 1 && line.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
@@ -155,7 +155,7 @@ Result<std::string_view> LineReader::finish_line(std::size_t length, std::size_t
 
 Result<std::string> read_lines(const std::string& path, std::size_t most_bytes,
                                std::string_view what) {
-  TRY(LineReader reader, LineReader::open(path));
+  TRY(LineReader reader, LineReader::open(path, most_bytes + 1));
   std::string text;
   while (true) {
     TRY(const std::optional<std::string_view> line, reader.next());

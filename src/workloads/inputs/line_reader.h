@@ -18,7 +18,7 @@ class LineReader {
   static constexpr std::size_t kMaxLineBytes = std::size_t{8} << 20;  // 8 MiB
 
   // "-" is standard input. Fault::kUsage when the file cannot be opened, or is a directory.
-  static Result<LineReader> open(const std::string& path);
+  static Result<LineReader> open(const std::string& path, std::size_t longest_line = kMaxLineBytes);
 
   // The next line without its end ("\n" or "\r\n") and, at the start of the file, without a UTF-8
   // byte order mark; valid until the next call. Absent at the end of the file.
@@ -36,12 +36,14 @@ class LineReader {
   [[nodiscard]] std::string place() const;
 
  private:
-  LineReader(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  LineReader(UniqueFd fd, std::string path, std::size_t longest_line)
+      : fd_(std::move(fd)), path_(std::move(path)), longest_line_(longest_line) {}
   Result<bool> fill();  // false at the end of the file
   Result<std::string_view> finish_line(std::size_t length, std::size_t skip);
 
   UniqueFd fd_;
   std::string path_;
+  std::size_t longest_line_;
   std::string buffer_;
   std::size_t begin_ = 0;    // of what next() has not given out yet
   std::size_t scanned_ = 0;  // no line end before this

@@ -1,0 +1,15 @@
+// The calls of a trace (counters/regions, in Chrome's trace event format) as spans that a page can
+// draw: the longest, since a page with a million marks shows no more than one with thousands.
+#pragma once
+
+#include <string>
+
+#include "src/model/regions_record.h"
+
+namespace hwprof::observe {
+
+// Fills `spans` and `spans_note`; neither where the text is no trace. It may be anything: a program
+// of another user wrote it.
+void add_spans(const std::string& trace_json, report::RegionTrace& to);
+
+}  // namespace hwprof::observe

@@ -1,0 +1,149 @@
+// The roofline: what each row reached against its intensity, under the ceilings of the same run.
+// Samuel Williams et al., "Roofline", 2009: both axes logarithmic, so that bandwidths are parallels.
+
+import { median } from "d3-array";
+import { scaleLog } from "d3-scale";
+import { frame, marks, note, quantity, repaint, width_of } from "./chart.js";
+import { axis, log_ticks, polyline, series_class, shape_path, whisker } from "./axes.js";
+import { draw_ceilings } from "./ceilings.js";
+import { place_labels } from "./labels.js";
+import { has_interval, left_out_text, row_lines, row_name } from "./rows.js";
+
+/** @typedef {{row: any, pointer: string, colour: number, shape: number, slow: boolean}} Point */
+
+const kLabel = "Roofline: GFLOP/s against intensity in FLOP/B, both axes logarithmic";
+
+/** @param {HTMLElement} figure @param {any} report @returns {boolean} */
+export function draw(figure, report) {
+  const { points, left_out } = points_of(report);
+  if (!points.length || !report.peak) return false;
+  repaint(figure, () => paint(figure, report, points));
+  note(figure, left_out_text(left_out));
+  return true;
+}
+
+/** Rows with a rate and an intensity, and those without, with the reason. @param {any} report */
+function points_of(report) {
+  /** @type {Point[]} */
+  const points = [];
+  /** @type {{name: string, why: string}[]} */
+  const left_out = [];
+  for (const key of ["rows", "layers"]) {
+    (report[key] ?? []).forEach((/** @type {any} */ row, /** @type {number} */ index) => {
+      if (row.gflops > 0 && row.intensity > 0) {
+        const slow = Boolean(row.far_above);
+        points.push({ row, pointer: `/${key}/${index}`, colour: 0, shape: 0, slow });
+      } else {
+        const why = row.reason ?? row.gflops_reason ?? "no intensity";
+        left_out.push({ name: `${row.op} ${row.variant}`, why });
+      }
+    });
+  }
+  const operations = distinct(points.map(({ row }) => row.op));
+  const variants = distinct(points.map(({ row }) => row.variant));
+  for (const point of points) {
+    point.colour = operations.indexOf(point.row.op);
+    // Of a network all layers are one variant: there the shape, too, says which operation it is.
+    point.shape = point.row.label === undefined ? variants.indexOf(point.row.variant) : point.colour;
+  }
+  return { points, left_out };
+}
+
+/** @param {string[]} names */
+function distinct(names) {
+  return Array.from(new Set(names));
+}
+
+/** @param {HTMLElement} figure @param {any} report @param {Point[]} points */
+function paint(figure, report, points) {
+  const width = width_of(figure);
+  const height = Math.round(Math.max(440, Math.min(600, width * 0.56)));
+  const { svg } = frame(figure, { height, label: kLabel });
+  const box = { left: 44, right: width - 8, top: 30, bottom: height - 44 };
+  const narrow = width < 560;
+  const { x, y } = scales(report, points, box, narrow);
+  const text = quantity;
+  axis(svg, { side: "bottom", scale: x, ticks: log_ticks(x, 36), text, title: "intensity, FLOP/B", box });
+  axis(svg, { side: "left", scale: y, ticks: log_ticks(y, 20), text, title: "GFLOP/s", box });
+  const taken = draw_ceilings(svg, report, { x, y, box, narrow });
+  const leaders = svg.append("g").attr("aria-hidden", "true");
+  draw_points(figure, svg, points, { x, y });
+  draw_labels(svg, points, { x, y, box, taken, leaders });
+}
+
+/** From where the fastest level's line can be labelled to beyond the last point. On a narrow page labels
+ * need room above the roof.
+ * @param {any} report @param {Point[]} points @param {any} box @param {boolean} narrow */
+function scales(report, points, box, narrow) {
+  const bandwidths = /** @type {number[]} */ (Object.values(report.peak.bandwidth_gbs));
+  const of_counts = (report.scaling?.counts ?? []).map((/** @type {any} */ count) => count.peak_gflops);
+  const intensities = points.map(({ row }) => row.intensity);
+  const rates = points.flatMap(({ row }) => {
+    return has_interval(row.gflops_ci95) ? [row.gflops, ...row.gflops_ci95] : [row.gflops];
+  });
+  const highest = Math.max(report.peak.f32_gflops, ...of_counts, ...rates);
+  const ridges = bandwidths.map((bandwidth) => report.peak.f32_gflops / bandwidth);
+  const low = Math.min(...intensities.map((i) => i / 1.6), ...ridges.map((ridge) => ridge / 6));
+  const high = Math.max(...intensities.map((i) => i * 2.2), ...ridges.map((ridge) => ridge * 3));
+  return {
+    x: scaleLog().domain([low, high]).range([box.left, box.right]),
+    y: scaleLog().domain([Math.min(...rates) / 1.9, highest * (narrow ? 2.8 : 1.5)]).range([box.bottom, box.top]),
+  };
+}
+
+/** @param {HTMLElement} figure @param {any} svg @param {Point[]} points @param {{x: any, y: any}} scales */
+function draw_points(figure, svg, points, { x, y }) {
+  const groups = svg.append("g").selectAll(".point").data(points).enter().append("g")
+    .attr("class", (/** @type {Point} */ p) => `point ${p.slow ? "slow" : series_class(p.colour)}`);
+  groups.filter((/** @type {Point} */ p) => has_interval(p.row.gflops_ci95)).append("path")
+    .attr("class", "whisker")
+    .attr("d", (/** @type {Point} */ { row }) =>
+      whisker(x(row.intensity), y(row.gflops_ci95[0]), y(row.gflops_ci95[1]), "vertical"));
+  const at = (/** @type {Point} */ { row }) => `translate(${x(row.intensity)},${y(row.gflops)})`;
+  groups.append("circle").attr("class", "hit").attr("r", 11).attr("transform", at);
+  groups.append("path")
+    .attr("class", (/** @type {Point} */ p) => (p.row.optimised === false ? "symbol hollow" : "symbol"))
+    .attr("transform", at).attr("d", (/** @type {Point} */ p) => shape_path(p.shape));
+  marks(figure, groups,
+    ({ row, pointer }) => ({ text: row_lines(row), pointer, value: row.gflops, key: "gflops" }));
+}
+
+/** A label for all points of one name, at the one in their middle.
+ * @param {any} svg @param {Point[]} points @param {any} place */
+function draw_labels(svg, points, { x, y, box, taken, leaders }) {
+  /** @type {Map<string, Point[]>} */
+  const groups = new Map();
+  for (const point of points) {
+    const { row } = point;
+    const name = `${row.label === undefined ? row_name(row) : row.op}${point.slow ? " ▲ slow" : ""}`;
+    groups.set(name, (groups.get(name) ?? []).concat(point));
+  }
+  const labels = Array.from(groups, ([name, group]) => {
+    const middle = median(group, ({ row }) => Math.log(row.gflops)) ?? 0;
+    const off = (/** @type {Point} */ { row }) => Math.abs(Math.log(row.gflops) - middle);
+    const anchor = group.reduce((a, b) => (off(a) <= off(b) ? a : b));
+    const text = group.length > 1 ? `${name} ×${group.length}` : name;
+    const node = svg.append("text")
+      .attr("class", `point-label ${anchor.slow ? "slow" : series_class(anchor.colour)}`)
+      .attr("aria-hidden", "true").text(text);
+    return { node, x: x(anchor.row.intensity), y: y(anchor.row.gflops),
+      width: node.node().getComputedTextLength(), height: 14, anchor };
+  });
+  const around = points.map(({ row }) => box_around(x(row.intensity), y(row.gflops), 6));
+  const places = place_labels(labels, { texts: taken.texts, points: around.concat(taken.lines) },
+    { left: box.left + 2, right: box.right, top: box.top, bottom: box.bottom - 2 });
+  labels.forEach(({ node, anchor }, index) => {
+    const place = places[index];
+    if (!place) return node.remove();
+    node.attr("x", place.x).attr("y", place.y + 4);
+    if (!place.leader) return;
+    const [x1, y1, x2, y2] = place.leader;
+    leaders.append("path").attr("class", `leader ${anchor.slow ? "slow" : series_class(anchor.colour)}`)
+      .attr("d", polyline([[x1, y1], [x2, y2]]));
+  });
+}
+
+/** @param {number} x @param {number} y @param {number} radius */
+function box_around(x, y, radius) {
+  return { left: x - radius, right: x + radius, top: y - radius, bottom: y + radius };
+}

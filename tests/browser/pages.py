@@ -1,0 +1,160 @@
+"""The pages that the browser looks at: of every command, made from real output, once.
+
+As a program it makes them for people: pages.py FOLDER [NAME...]; HWPROF names the binary.
+"""
+
+import atexit
+import functools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import harness
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+CALLER = os.environ.get("BLAS_CALLER")
+REGIONS = os.environ.get("REGION_PROGRAM")
+SMALL = ["--shape", "d_e=16,d_c=24,l=11,batch=4", "--time-budget", "1"]
+ONE_CPU = ["--pin", str(min(os.sched_getaffinity(0)))]
+# A hot loop that any machine has, where there is no BLAS to link a program with.
+LOOP = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: sum(range(1000))\n"
+# Computed at runtime, so that no test takes it for the page's own text.
+HOSTILE = "</script><img src=x onerror=window.hostile=1>"
+
+
+class Page:
+    """A page and the JSON that one and the same run wrote beside it."""
+
+    def __init__(self, name, html, report=None, markdown=None, code=0):
+        self.name, self.html, self.code, self.report_path, self.markdown = name, html, code, report, markdown
+
+    @property
+    def url(self):
+        return pathlib.Path(self.html).as_uri()
+
+    @functools.cached_property
+    def report(self):
+        """The report as --format json wrote it."""
+        with open(self.report_path, encoding="ascii") as file:
+            return json.load(file)
+
+
+class Maker:
+    """Makes each page when it is asked for, and keeps it."""
+
+    def __init__(self, folder=None):
+        if folder is None:
+            temporary = tempfile.TemporaryDirectory(prefix="pages-")
+            atexit.register(temporary.cleanup)
+            folder = temporary.name
+        self.folder = folder
+        self.made = {}
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def __call__(self, name):
+        if name not in self.made:
+            self.made[name] = REAL[name](self, name)
+        return self.made[name]
+
+    def of_command(self, name, *words, codes=(0,), env=None, cwd=None):
+        """Runs hwprof once for both: the JSON and the page. `--` ends what is hwprof's."""
+        report, html = self.path(name + ".json"), self.path(name + ".html")
+        at = words.index("--") if "--" in words else len(words)
+        words = [*words[:at], "--format", "json", "-o", report, "--report", html, *words[at:]]
+        done = harness.hwprof(*words, env=env, cwd=cwd, timeout=180)
+        if done.returncode not in codes:
+            raise AssertionError("hwprof %s: exit %d: %s" % (" ".join(words), done.returncode, done.stderr))
+        return Page(name, html, report, code=done.returncode)
+
+    def of_reports(self, name, *paths):
+        """The page that `hwprof report` makes of saved JSON."""
+        html = self.path(name + ".html")
+        done = harness.hwprof("report", *map(str, paths), "-o", html)
+        if done.returncode != 0:
+            raise AssertionError("hwprof report %s: exit %d: %s" % (paths, done.returncode, done.stderr))
+        return Page(name, html, paths[0] if len(paths) == 1 else None)
+
+    def of_json(self, name, report):
+        """The page of a report that a test has made up."""
+        path = self.path(name + ".json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(report, file, indent=1)
+        return self.of_reports(name, path)
+
+
+def golden(name):
+    with open(GOLDEN / (name + ".json"), encoding="ascii") as file:
+        return json.load(file)
+
+
+def _program(seconds):
+    if CALLER:
+        return [CALLER, "busy", str(seconds)]
+    return [sys.executable, "-c", textwrap.dedent(LOOP)]
+
+
+def _attach(maker, name):
+    child = subprocess.Popen(_program(60), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             env=harness.environment())
+    try:
+        return maker.of_command(name, "attach", "--no-ladder", "--seconds", "0.7", str(child.pid))
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+
+
+def _compare(maker, name):
+    baseline = maker("textcnn").report_path
+    other = maker.path("other.json")
+    done = harness.hwprof("profile", *SMALL, *ONE_CPU, "--no-ladder", "--format", "json", "-o", other)
+    assert done.returncode == 0, done.stderr
+    return maker.of_command(name, "compare", baseline, other)
+
+
+REAL = {
+    "textcnn": lambda make, name: make.of_command(
+        name, "profile", *SMALL, *ONE_CPU, "--trace", make.path("textcnn.trace.json")),
+    "threads": lambda make, name: make.of_command(
+        name, "profile", *SMALL, "--no-ladder", "--variant", "simd", "--threads", "1,2"),
+    "resnet20": lambda make, name: make.of_command(
+        name, "profile", "--workload", "resnet20", *ONE_CPU, "--no-ladder", "--time-budget", "1",
+        "--variant", "eager,fused"),
+    "mlp": lambda make, name: make.of_command(
+        name, "profile", "--workload", "mlp", *ONE_CPU, "--no-ladder", "--time-budget", "1", "--epochs", "2"),
+    "run": lambda make, name: make.of_command(name, "run", *ONE_CPU, "--", *_program(0.8)),
+    "repeats": lambda make, name: make.of_command(
+        name, "run", "--no-ladder", "--repeat", "7", "--", *_program(0.1)),
+    "regions": lambda make, name: make.of_command(
+        name, "run", "--no-ladder", "--trace", make.path("regions.trace.json"), "--", REGIONS),
+    "attach": _attach,
+    "sweep": lambda make, name: make.of_command(
+        name, "sweep", "--op", "conv1d", "--param", "n=32:256", "--shape", "d_e=16,d_c=16,batch=2",
+        "--time-budget", "1"),
+    "sweep2": lambda make, name: make.of_command(
+        name, "sweep", "--op", "conv1d", "--param", "n=32:256", "--param", "k=2:8", "--shape",
+        "d_e=16,d_c=16,batch=2", "--time-budget", "1"),
+    "compare": _compare,
+    "blas": lambda make, name: make.of_command(name, "blas", "--quick", codes=(0, 1, 3)),
+    "peak": lambda make, name: make.of_command(name, "peak", *ONE_CPU),
+    "doctor": lambda make, name: make.of_command(name, "doctor", codes=(0, 1)),
+    "several": lambda make, name: make.of_reports(
+        name, *[make(one).report_path for one in ("textcnn", "run", "sweep", "doctor")]),
+}
+
+
+def main():
+    os.makedirs(sys.argv[1], exist_ok=True)
+    make = Maker(sys.argv[1])
+    for name in sys.argv[2:] or REAL:
+        print(make(name).html)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""hwprof report: saved JSON becomes a page, or one sentence says why not. What the page looks like, the
+suite `browser` holds; here only what is a matter of files."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import harness
+from harness import CliTest, hwprof
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
+NAMES = ["profile", "profile_layers", "profile_training", "run", "run_attached", "sweep", "compare", "blas", "doctor"]
+SHORT = ["--time-budget", "1", "--shape", "d_e=16,d_c=24,l=11,batch=4", "--no-ladder", "--variant", "simd"]
+
+
+def golden(name):
+    return str(GOLDEN / (name + ".json"))
+
+
+def embedded(page):
+    """The reports inside a page, as its script would read them."""
+    return [json.loads(text) for text in
+            re.findall(r'<script type="application/json" id="r\d+-json">(.*?)</script>', page, re.DOTALL)]
+
+
+class Pages(CliTest):
+    def page(self, *paths):
+        out = self.path("page.html")
+        done = hwprof("report", *paths, "-o", out)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        with open(out, encoding="utf-8") as file:
+            return file.read()
+
+    def test_every_report_becomes_a_page_that_holds_it(self):
+        for name in NAMES:
+            with self.subTest(name):
+                page = self.page(golden(name))
+                self.assertTrue(page.startswith("<!doctype html>"))
+                self.assertTrue(page.endswith("</html>\n"))
+                with open(golden(name), encoding="ascii") as file:
+                    self.assertEqual(embedded(page), [json.load(file)])
+                self.assertNotRegex(page, r"(?i)(src|href)=[\"']?(https?:|//)")
+
+    def test_several_reports_are_one_page_in_the_order_given(self):
+        page = self.page(*map(golden, NAMES))
+        self.assertEqual([report["schema"].split("/")[0] for report in embedded(page)],
+                         ["hwprof." + name.split("_")[0] for name in NAMES])
+        self.assertEqual(page.count("<article "), len(NAMES))
+        ids = re.findall(r' id="([^"]*)"', re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
+        self.assertEqual(len(ids), len(set(ids)))
+
+    def test_the_same_report_gives_the_same_bytes(self):
+        self.assertEqual(self.page(golden("run")), self.page(golden("run")))
+
+    def test_each_way_to_ask_for_a_page_gives_one(self):
+        for number, words in enumerate([["--report", "a.html", "-o", os.devnull], ["-o", "b.html"],
+                                        ["--format", "html", "-o", "c"]]):
+            words = [self.path(word) if word[0] in "abc" else word for word in words]
+            done = hwprof("profile", *SHORT, *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(self.path("abc"[number] + ("" if number == 2 else ".html")), encoding="utf-8") as file:
+                self.assertEqual([report["schema"] for report in embedded(file.read())], ["hwprof.profile/1"])
+        done = hwprof("profile", *SHORT, "--format", "html")
+        self.assertTrue(done.stdout.startswith("<!doctype html>"))
+
+    def test_a_page_beside_another_format_is_of_the_same_run(self):
+        done = hwprof("profile", *SHORT, "--json", "--report", self.path("page.html"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            self.assertEqual(embedded(file.read()), [json.loads(done.stdout)])
+
+
+class BadInput(CliTest):
+    def refused(self, path, *names, **more):
+        done = self.assert_refused("report", path, "-o", self.path("page.html"), names=[path, *names], timeout=30, **more)
+        message = done.stderr.split("hwprof: error: ", 1)[1]
+        self.assertLessEqual(len(message), 400)
+        self.assertNotIn("terminate", message)
+        self.assertNotIn("exception", message)
+
+    def test_what_is_no_json(self):
+        self.refused(self.path("text", "no JSON at all\n"))
+        self.refused(self.path("page", "<!doctype html><html></html>"))
+        self.refused(self.path("binary", bytes(range(256)) * 16))
+
+    def test_json_that_is_not_hwprofs(self):
+        for number, text in enumerate(["{}", "[]", "3", "null", '"hwprof.run/1"', '{"schema": 1}', '{"schema": null}',
+                                       '{"schema": "perf.run/1"}', '{"schema": "hwprof.nothing/1"}', '{"schema": "hwprof.run"}']):
+            self.refused(self.path("other%d.json" % number, text))
+
+    def test_a_newer_schema_is_named(self):
+        with open(golden("run"), encoding="ascii") as file:
+            newer = file.read().replace("hwprof.run/1", "hwprof.run/2", 1)
+        self.refused(self.path("newer.json", newer), "hwprof.run/2")
+
+    def test_what_is_cut(self):
+        with open(golden("profile"), "rb") as file:
+            whole = file.read()
+        for size in [1, 20, 1000, len(whole) // 2, len(whole) - 3]:
+            self.refused(self.path("cut%d.json" % size, whole[:size]))
+
+    def test_an_empty_file(self):
+        self.refused(self.path("empty.json", ""), "empty")
+
+    def test_values_of_another_kind(self):
+        for name, change in [("rows", 3), ("rows", [[]]), ("rows", [None]), ("machine", []), ("warnings", "x"), ("threads", "x"),
+                             ("threads", 1e300), ("peak", 7)]:
+            with open(golden("profile"), encoding="ascii") as file:
+                report = json.load(file)
+            report[name] = change
+            self.refused(self.path("kind.json", json.dumps(report)))
+
+    def test_depth_without_end(self):
+        self.refused(self.path("deep.json", '{"schema": "hwprof.run/1", "x": ' + "[" * 200000))
+
+    def test_a_pipe_is_not_waited_for(self):
+        os.mkfifo(self.path("pipe"))
+        self.refused(self.path("pipe"))
+
+    def test_a_folder_and_a_device(self):
+        os.mkdir(self.path("folder.json"))
+        self.refused(self.path("folder.json"))
+        self.refused("/dev/zero")
+
+    def test_two_gigabytes(self):
+        with open(self.path("large.json"), "wb") as file:
+            file.truncate(2 << 30)
+        self.refused(self.path("large.json"))
+
+    def test_a_file_that_is_not_there(self):
+        self.refused(self.path("missing.json"))
+
+    def test_one_bad_file_of_several_spoils_the_page(self):
+        bad = self.path("bad.json", "{")
+        self.assert_refused("report", golden("run"), bad, golden("sweep"), "-o", self.path("page.html"), names=bad)
+
+    def test_no_file(self):
+        self.assert_refused("report", "-o", self.path("page.html"), names="")
+
+
+class BadOutput(CliTest):
+    def test_an_output_that_cannot_be_written(self):
+        self.assert_refused("report", golden("run"), "-o", self.path("missing/page.html"), names="missing", code=3)
+        self.assert_refused("report", golden("run"), "-o", self.folder, names="", code=3)
+
+    def test_it_is_known_before_the_work(self):
+        marker = self.path("ran")
+        # Of run, 3 is the command's own.
+        self.assert_refused("run", "--report", self.path("missing/page.html"), "--", "touch", marker, names="missing")
+        self.assertFalse(os.path.exists(marker))
+        self.assert_refused("profile", "--report", self.path("missing/page.html"), names="missing", code=3, timeout=5)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_a_full_disk_leaves_nothing(self):
+        before = sorted(os.listdir(self.folder))
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([harness.BINARY, "report", golden("run")], stdout=full,
+                                          stderr=subprocess.PIPE, text=True, env=harness.environment())
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_two_outputs_of_one_name(self):
+        page = self.path("page.html")
+        for command in [["profile", *SHORT], ["run", "--no-ladder", "--", "true"], ["doctor"]]:
+            at = command.index("--") if "--" in command else len(command)
+            self.assert_refused(*command[:at], "-o", page, "--report", page, *command[at:], names="page.html")
+
+    def test_an_old_page_stays_when_the_new_one_cannot_be_made(self):
+        old = self.path("page.html", "an old page")
+        self.assert_refused("report", self.path("bad.json", "{"), "-o", old, names="bad.json")
+        with open(old) as file:
+            self.assertEqual(file.read(), "an old page")
+
+
+if __name__ == "__main__":
+    harness.main()
