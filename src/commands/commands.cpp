@@ -14,7 +14,7 @@ constexpr cli::Command kCommands[] = {
     {"compare", "Say which rows of a report are slower than in another one.", compare_command,
      true},
     {"sweep", "Measure an operation over sizes: does its time grow as analysed?", sweep_command},
-    {"report", "Make one HTML page, with charts, of saved JSON reports.", report_command},
+    {"report", "Show saved JSON reports again, or make one HTML page of them.", report_command},
     {"events", "List what can be counted here, or explain events for any CPU.", events_command},
     {"doctor", "Say what stands between this machine and good numbers.", doctor_command},
     {"workloads", "List what can be profiled, or write a network out to start from.",

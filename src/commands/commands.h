@@ -23,7 +23,7 @@ cli::Action run_command(cli::Options& options);
 cli::Action attach_command(cli::Options& options);
 // `hwprof compare`: is the same work slower than it was?
 cli::Action compare_command(cli::Options& options);
-// `hwprof report`: saved reports as one HTML page.
+// `hwprof report`: saved reports again, as text or as one HTML page.
 cli::Action report_command(cli::Options& options);
 // `hwprof sweep`: one operation over sizes, and whether its time grows as the analysis says.
 cli::Action sweep_command(cli::Options& options);

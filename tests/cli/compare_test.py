@@ -467,7 +467,7 @@ class Refused(Compared):
                                 names=["--threshold", share])
         self.assert_refused("compare", self.good, self.good, "-o", self.folder, code=3,
                             names=self.folder)
-        self.assert_refused("compare", self.good, self.good, "--format", "html", names="html")
+        self.assert_refused("compare", self.good, self.good, "--format", "xml", names="xml")
 
 
 if __name__ == "__main__":

@@ -122,7 +122,12 @@ class Run(CliTest):
         regions = self.run_program("--trace", path)
         with open(path) as file:
             trace = json.load(file)
-        self.assertEqual(regions["trace"], {"path": path, "calls": 20, "dropped": 0})
+        spans = regions["trace"].pop("spans")
+        self.assertEqual(regions["trace"],
+                         {"path": path, "calls": 20, "dropped": 0, "spans_note": None})
+        self.assertEqual(sorted(span["name"] for span in spans),
+                         sorted(call["name"] for call in slices(trace)))
+        self.assertEqual(min(span["start_ns"] for span in spans), 0)
         self.assertEqual(len(slices(trace)), 20)
         self.assertEqual(len({call["pid"] for call in slices(trace)}), 3)
         self.assertEqual(trace["otherData"]["calls"], 20)

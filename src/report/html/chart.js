@@ -39,7 +39,7 @@ export function width_of(figure) {
 export function repaint(figure, paint) {
   let width = width_of(figure);
   paint();
-  const observer = new ResizeObserver(() => {
+  const look = () => {
     if (!figure.isConnected) return observer.disconnect();
     // A closed <details> has no width: what is drawn stays until it opens.
     if (figure.clientWidth === 0 || width_of(figure) === width) return;
@@ -47,7 +47,9 @@ export function repaint(figure, paint) {
     const index = focused_index(figure);
     paint();
     if (index >= 0) /** @type {SVGElement[]} */ (marks_of(figure))[index]?.focus();
-  });
+  };
+  // Behind the observer's round: what is painted changes sizes that it watches.
+  const observer = new ResizeObserver(() => requestAnimationFrame(look));
   observer.observe(figure);
 }
 

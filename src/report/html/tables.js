@@ -315,7 +315,7 @@ class Table {
       if (scrolls) box.tabIndex = 0;
       else if (document.activeElement !== box) box.removeAttribute("tabindex");
     };
-    const observer = new ResizeObserver(set);
+    const observer = new ResizeObserver(() => requestAnimationFrame(set));
     observer.observe(box);
     observer.observe(this.table);
     box.addEventListener("scroll", hint, { passive: true });
