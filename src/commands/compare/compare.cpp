@@ -307,7 +307,8 @@ cli::Action compare_command(cli::Options& options) {
                "Judge rows that were measured beside other load as well. Default: do not.");
   options.flag("--strict", to->strict,
                "Exit with 3 where a row is undecided or not comparable. Default: with 0.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
+  cli::output(options, to->output,
+              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
   options.footer(
       "hwprof --pin 0 --format json -o before.json\n"
       "hwprof compare before.json after.json\n"

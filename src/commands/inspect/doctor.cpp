@@ -58,7 +58,8 @@ cli::Action doctor_command(cli::Options& options) {
            "Judge these CPUs, as in 0 or 0,2-3. Default: all that hwprof may use.");
   options.value("--only", "CHECKS", to->only, cli::parse_list,
                 "Judge these checks only, as in blas,environment. Default: all.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml});
+  cli::output(options, to->output,
+              {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml});
   options.footer("Exit codes: 0 nothing to fix, 1 something to fix, 2 wrong usage.");
   return [to](const cli::CommandLine&) { return run_doctor(*to); };
 }

@@ -51,7 +51,8 @@ cli::Action peak_command(cli::Options& options) {
   cli::pin(options, to->pin);
   options.value("--threads", "N", to->threads, cli::whole(1, cli::kMaxThreads),
                 "Compute with N threads. Default: one for each CPU it may use.");
-  cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml});
+  cli::output(options, to->output,
+              {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml});
   return [to](const cli::CommandLine&) { return run_peak(*to); };
 }
 
