@@ -25,6 +25,9 @@ def browser():
             webdriver.programs()
         except webdriver.Missing as missing:
             raise unittest.SkipTest(str(missing))
+        with open(make("doctor").html, encoding="utf-8") as page:
+            if "<script>" not in page.read():
+                raise unittest.SkipTest("this hwprof was built without charts: esbuild or D3 was not there")
         _browser = webdriver.Browser()
         _browser.standing = None
         atexit.register(_browser.close)

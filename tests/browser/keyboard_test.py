@@ -9,9 +9,12 @@ from browser_harness import PageTest, make
 
 # Marks what can be reached, then notes each stop and whether it can be seen.
 WATCH_FOCUS = """
-const looks = (e) => [e, ...(e.closest("svg") ? e.querySelectorAll("*") : [])].slice(0, 12).map((one) => { const s = getComputedStyle(one);
-  return [s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 ? s.outline : "", s.boxShadow, s.stroke,
-          s.strokeWidth, s.backgroundColor, s.borderColor, s.position === "static" ? "" : s.clipPath].join("|"); }).join("|");
+const look = (s) => [
+  s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 ? s.outline : "", s.boxShadow, s.stroke, s.strokeWidth,
+  s.backgroundColor, s.borderColor, s.position === "static" ? "" : s.clipPath].join("|");
+// Of a mark of a chart, what is in it may show the focus.
+const looks = (e) => [e, ...(e.closest("svg") ? e.querySelectorAll("*") : [])].slice(0, 12)
+  .map((one) => look(getComputedStyle(one))).join("|");
 const reachable = [...document.querySelectorAll(
   "a[href], button, input, select, textarea, summary, [tabindex]")].filter((e) => e.tabIndex >= 0 && !e.disabled &&
   !e.matches("input[type=radio]:not(:checked)") &&  // arrow keys lead to the others of a group
@@ -76,7 +79,8 @@ class Keyboard(PageTest):
         self.visit(make("textcnn"))
         self.browser.keys(webdriver.TAB)
         self.assertEqual(self.js("return document.activeElement.className"), "skip")
-        self.assertTrue(self.js("const r = document.activeElement.getBoundingClientRect(); return r.width > 20 && r.top >= 0"))
+        self.assertTrue(self.js("const r = document.activeElement.getBoundingClientRect();"
+                                "return r.width > 20 && r.top >= 0"), "it cannot be seen")
         self.browser.keys(webdriver.ENTER)
         self.browser.keys(webdriver.TAB)
         self.assertTrue(self.js("return document.querySelector('main').contains(document.activeElement)"))

@@ -50,8 +50,8 @@ def large_report():
     evidence["called"]["calls"] = [
         dict(site, symbol="sgemm_", caller="/opt/app/lib/module_%d.so" % number, count=CALLS // SITES,
              time_ns=draw.uniform(1e6, 1e9), flops=draw.uniform(1e6, 1e9), calls_of_other_shapes=0,
-             shapes=[{"m": 8 * (i + 1), "n": 64, "k": 8 * (number + 1), "form": None, "count": CALLS // SITES // 8}
-                     for i in range(8)]) for number in range(SITES)]
+             shapes=[{"m": 8 * (i + 1), "n": 64, "k": 8 * (number + 1), "form": None,
+                      "count": CALLS // SITES // 8} for i in range(8)]) for number in range(SITES)]
     evidence["executed"]["symbols"] = [
         {"name": "kernel_%d" % number, "library": "/opt/app/lib/module_%d.so" % (number % 50), "samples": 2,
          "fraction": 2 / STACKS} for number in range(STACKS // 2)]

@@ -101,6 +101,20 @@ EXPECTED = {
     "doctor": [],
 }
 
+# Lists of which each record is a row of a table.
+RECORDS = {
+    "textcnn": ["/rows", "/regions/rows"],
+    "threads": ["/rows"],
+    "resnet20": ["/layers"],
+    "mlp": ["/rows"],
+    "run": ["/blas/ladder"],
+    "regions": ["/regions/rows"],
+    "sweep": ["/points"],
+    "sweep2": ["/points"],
+    "compare": ["/files/0/rows"],
+    "blas": ["/ladder", "/libraries"],
+}
+
 
 class EveryPage:
     name = ""
@@ -136,6 +150,13 @@ class EveryPage:
         self.assertEqual(wrong[:10], [], "%d of %d" % (len(wrong), checked))
         if self.name not in ("doctor", "peak", "repeats"):  # these have words, and times of the whole
             self.assertGreater(checked, 0, [table["head"] for table in self.tables()])
+
+    def test_its_tables_have_every_record(self):
+        shown_rows = {pointer for table in self.tables() for pointer in table["of"] if pointer}
+        for pointer in RECORDS.get(self.name, []):
+            with self.subTest(pointer):
+                wanted = {"%s/%d" % (pointer, i) for i in range(len(resolve(self.report, pointer)))}
+                self.assertEqual(wanted - shown_rows, set())
 
     def test_it_has_the_charts_that_its_command_has_numbers_for(self):
         charts = self.charts()

@@ -98,6 +98,8 @@ class EveryPage:
                 self.assertEqual(self.js(CONTRAST), [], "cannot be read")
                 if width == 1440 or self.name in ("textcnn", "run"):
                     self.assertEqual(self.violations(), [])
+        if len(backs) < 2:
+            return  # it has failed above
         light, dark = [sum(map(int, re.findall(r"\d+", backs[scheme])[:3])) for scheme in ("light", "dark")]
         self.assertGreater(light, 600, backs)
         self.assertLess(dark, 200, backs)

@@ -68,10 +68,14 @@ std::string html_lines(std::string_view text) {
 }
 
 // In JSON these stand in strings alone. Nothing in it can end its element, or begin a comment.
+// Without indentation, which is a third of it: no string has a line end.
 std::string json_for_page(std::string_view json) {
   std::string out;
   out.reserve(json.size());
+  bool indents = false;
   for (const char c : json) {
+    indents = c == '\n' || (indents && c == ' ');
+    if (indents) continue;
     if (c == '<') {
       out += "\\u003c";
     } else if (c == '>') {
