@@ -97,6 +97,12 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+void end_child(pid_t child) {
+  int status = 0;
+  ::kill(child, SIGKILL);
+  reap_until(child, Clock::now() + std::chrono::seconds(1), status);
+}
+
 int exit_code_from(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -3,6 +3,8 @@
 // in common with src/observe/proc/child.h, whose children are held until their observers are there.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -36,6 +38,10 @@ Result<Pipe> make_pipe();
 
 // As execve(2) takes them, null at the end; they point into `texts`.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts);
+
+// Kills it and takes its end; gives up after a second where another process traces it and keeps
+// that, or where it does not end (a file system of somebody's own making).
+void end_child(pid_t child);
 
 // From what wait(2) tells: 128 + n for signal n, as shells have it.
 int exit_code_from(int status);

@@ -1,7 +1,6 @@
 #include "src/observe/monitor/routine_reader.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/spawn.h"
 #include "src/observe/monitor/sandbox.h"
 #include "src/observe/proc/signals.h"
 
@@ -84,15 +84,8 @@ Result<std::vector<EntryPoint>> RoutineReader::routines() {
   return entries;
 }
 
-// A process that waits for a file system of somebody's own making may not end: it is not waited
-// for.
 RoutineReader::~RoutineReader() {
-  if (!ended_.valid()) return;
-  constexpr int kLongestEnd = 1000;  // ms
-  ::kill(pid_, SIGKILL);
-  pollfd ended{ended_.get(), POLLIN, 0};
-  ::poll(&ended, 1, kLongestEnd);
-  ::waitpid(pid_, nullptr, WNOHANG);
+  if (ended_.valid()) end_child(pid_);
 }
 
 }  // namespace hwprof::observe

@@ -95,11 +95,6 @@ bool says_something(int fd) {
   return retry_interrupted([&] { return ::poll(&waiting, 1, kLongestStart); }) > 0;
 }
 
-void end_child(pid_t pid) {
-  ::kill(pid, SIGKILL);
-  retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
-}
-
 double rusage_seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
@@ -153,7 +148,7 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
   if (!child.pidfd_.valid()) {
     const int code = errno;
     child.go_.reset();
-    retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
+    end_child(pid);
     return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
                              code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
   }
