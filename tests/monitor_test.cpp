@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +21,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -303,16 +308,23 @@ TEST(Monitor, WorkerHasNoDescriptorOfHwprofs) {
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
+// In a worker that has opened no socket: for questions, and for events.
+std::vector<int> channels() {
+  std::vector<int> sockets;
+  struct stat status {};
+  for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd)
+    if (::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) sockets.push_back(fd);
+  return sockets;
+}
+
 TEST(Monitor, EndsAWorkerThatAsksAndDoesNotRead) {
   std::string how;
   const auto code = run_split(
       {.write_report = [&](const std::string& bytes) { how = bytes; }},
       [](MonitorClient&) -> Result<int> {
         const Question question{.ask = Ask::kEndWanted};
-        constexpr int kQuestions = STDERR_FILENO + 1;
-        for (int fd = kQuestions; fd < kQuestions + 16; ++fd)
-          while (::send(fd, &question, sizeof question, MSG_NOSIGNAL) > 0) {
-          }
+        while (::send(channels()[0], &question, sizeof question, MSG_NOSIGNAL) > 0) {
+        }
         return 0;
       },
       [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {
@@ -484,6 +496,154 @@ TEST(Monitor, HearsNobodyInTheNameOfADeadWorker) {
   ::munmap(memory, sizeof(std::atomic<Heir>));
 }
 
+// What the command of a test does: it has the user's rights, and is not under the worker's filter.
+std::vector<std::string> this_program(const std::string& test) {
+  return {std::filesystem::read_symlink("/proc/self/exe").string(),
+          "--gtest_also_run_disabled_tests", "--gtest_filter=" + test};
+}
+
+std::string variable(const std::string& name, long value) {
+  return "HWPROF_TEST_" + name + "=" + std::to_string(value);
+}
+
+long value_of(const std::string& name) {
+  const char* value = std::getenv(("HWPROF_TEST_" + name).c_str());
+  return value == nullptr ? 0 : std::atol(value);
+}
+
+// As root, for whom a worker is closed to others until it calls execve. The tracer outlives the
+// command that starts it, and keeps the end of the worker that it kills.
+TEST(Monitor, DISABLED_ProgramThatTracesTheWorker) {
+  const auto worker = static_cast<pid_t>(value_of("WORKER"));
+  if (::fork() == 0) {
+    for (int i = 0; i < 5'000 && ::ptrace(PTRACE_SEIZE, worker, 0, 0) != 0; ++i) ::usleep(1000);
+    ::kill(worker, SIGKILL);
+    ::sleep(30);
+    ::_exit(0);
+  }
+}
+
+TEST(Monitor, DoesNotWaitForAWorkerWhoseEndATracerKeeps) {
+  std::string how;
+  const auto before = std::chrono::steady_clock::now();
+  const auto code = run_split(
+      {.command = this_program("Monitor.DISABLED_ProgramThatTracesTheWorker"),
+       .write_report = [&](const std::string& bytes) { how = bytes; }},
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({variable("WORKER", ::getpid())}, true));
+        TRY(monitor.release());
+        ::execl("/bin/sleep", "sleep", "20", nullptr);
+        return 1;
+      },
+      [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {
+        TRY(monitor.save_report(death.how));
+        return 0;
+      });
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(how, "was killed by SIGKILL");
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(15));
+}
+
+// Gives `fd` away beside these bytes.
+bool send_with(int channel, const void* bytes, std::size_t size, int fd) {
+  iovec part{const_cast<void*>(bytes), size};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fd)> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  *rights = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+  return ::sendmsg(channel, &message, MSG_NOSIGNAL) >= 0;
+}
+
+// A connection whose last close waits for 20 s: its peer, which does not read, lives as long.
+UniqueFd socket_that_lingers() {
+  const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* name = reinterpret_cast<sockaddr*>(&address);
+  UniqueFd end(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::bind(listening.get(), name, size) != 0 ||
+      ::getsockname(listening.get(), name, &size) != 0 || ::listen(listening.get(), 1) != 0 ||
+      ::connect(end.get(), name, size) != 0) {
+    return {};
+  }
+  if (::fork() == 0) {
+    end.reset();
+    const UniqueFd peer(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    ::sleep(20);
+    ::_exit(0);
+  }
+  const linger forever{.l_onoff = 1, .l_linger = INT_MAX};
+  ::setsockopt(end.get(), SOL_SOCKET, SO_LINGER, &forever, sizeof forever);
+  ::fcntl(end.get(), F_SETFL, O_NONBLOCK);
+  const std::string bytes(65536, 'x');
+  for (int full = 0; full < 20; ++full, ::usleep(10'000))
+    while (::write(end.get(), bytes.data(), bytes.size()) > 0) {
+    }
+  ::fcntl(end.get(), F_SETFL, 0);
+  return end;
+}
+
+// The filter forbids the worker such a socket, the command may have one.
+TEST(Monitor, DISABLED_ProgramThatGivesASocketAway) {
+  const UniqueFd lingers = socket_that_lingers();
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "hwprof-test-%ld", value_of("WORKER"));
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  ASSERT_TRUE(lingers.valid() && send_with(socket.get(), "x", 1, lingers.get()));
+}
+
+// Through the channel of questions and through that of events, which nobody reads.
+TEST(Monitor, DoesNotWaitForASocketThatAWorkerGives) {
+  for (const bool through_events : {false, true}) {
+    const auto before = std::chrono::steady_clock::now();
+    const auto code = run_split(
+        {.command = this_program("Monitor.DISABLED_ProgramThatGivesASocketAway"),
+         .passes_exit_code = false},
+        [&](MonitorClient& monitor) -> Result<int> {
+          const int to = channels().at(through_events ? 1 : 0);
+          sockaddr_un name{};
+          name.sun_family = AF_UNIX;
+          std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "hwprof-test-%d", ::getpid());
+          const UniqueFd listening(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+          HOLDS(::bind(listening.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0);
+          HOLDS(::listen(listening.get(), 1) == 0);
+          TRY(monitor.start({variable("WORKER", ::getpid())}, false));
+          TRY(monitor.release());
+          UniqueFd way(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+          char byte = 0;
+          iovec part{&byte, 1};
+          alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+          msghdr message{};
+          message.msg_iov = &part;
+          message.msg_iovlen = 1;
+          message.msg_control = control.data();
+          message.msg_controllen = control.size();
+          HOLDS(::recvmsg(way.get(), &message, MSG_CMSG_CLOEXEC) == 1);
+          int given = -1;
+          std::memcpy(&given, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof given);
+          way.reset();
+          TRY(monitor.wait());  // the program's own descriptor is closed
+          const Question question{.ask = Ask::kEndWanted};
+          HOLDS(send_with(to, &question, sizeof question, given));
+          ::_exit(0);  // an exit does not wait
+        },
+        [](MonitorClient&, const WorkerDeath&) -> Result<int> { return 7; });
+    ASSERT_TRUE(code) << code.error().what;
+    EXPECT_EQ(*code, 7);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10))
+        << through_events;
+  }
+}
+
 TEST(Monitor, RunsTheCommandAsOftenAsWasAskedFor) {
   const auto line = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
@@ -513,7 +673,7 @@ TEST(Channel, RefusesWhatIsNoMessage) {
   EXPECT_FALSE(left.send(Head{}, std::string(Channel::kMostText + 1, 'x')));
   ASSERT_TRUE(left.send(std::uint8_t{1}));
   EXPECT_FALSE(right.receive(head, text, fd)) << "too short";
-  // Two descriptors: the second would stay open for ever.
+  // Two descriptors.
   std::array<int, 2> pair{STDIN_FILENO, STDOUT_FILENO};
   iovec part{&head, sizeof head};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof pair)> control{};
@@ -527,11 +687,28 @@ TEST(Channel, RefusesWhatIsNoMessage) {
   std::memcpy(CMSG_DATA(rights), pair.data(), sizeof pair);
   ASSERT_GT(::sendmsg(left.descriptor(), &message, 0), 0);
   EXPECT_FALSE(right.receive(head, text, fd)) << "more than one descriptor";
-  ASSERT_TRUE(left.send(Head{1, 2}, "text", STDIN_FILENO));
-  ASSERT_TRUE(right.receive(head, text, fd));
-  EXPECT_EQ(head.b, 2U);
-  EXPECT_EQ(text, "text");
-  EXPECT_TRUE(fd.valid());
+  EXPECT_FALSE(fd.valid());
+}
+
+TEST(Channel, TakesFilesAlone) {
+  auto ends = Channel::make_pair();
+  ASSERT_TRUE(ends);
+  const auto& [left, right] = *ends;
+  const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  const UniqueFd name(::open("/dev/null", O_PATH | O_CLOEXEC));
+  int head = 0;
+  std::string text;
+  UniqueFd fd;
+  for (const UniqueFd* good : {&file, &name}) {
+    ASSERT_TRUE(left.send(7, "text", good->get()));
+    ASSERT_TRUE(right.receive(head, text, fd));
+    EXPECT_EQ(head, 7);
+    EXPECT_EQ(text, "text");
+    EXPECT_TRUE(fd.valid());
+  }
+  ASSERT_TRUE(left.send(7, "text", left.descriptor()));
+  EXPECT_FALSE(right.receive(head, text, fd)) << "a socket, whose close may wait";
+  EXPECT_FALSE(fd.valid());
 }
 
 }  // namespace

@@ -1,14 +1,33 @@
 #include "src/observe/monitor/channel.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 namespace hwprof::observe {
+namespace {
+
+// What one half has to give the other: files and folders, names (O_PATH) and events.
+bool closes_at_once(const UniqueFd& fd) {
+  struct stat status {};
+  if ((::fcntl(fd.get(), F_GETFL) & O_PATH) != 0) return true;
+  if (::fstat(fd.get(), &status) != 0) return false;
+  if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return true;
+  constexpr std::string_view kEvent = "anon_inode:[perf_event]";
+  std::array<char, kEvent.size() + 1> name{};
+  const ssize_t length =
+      ::readlink(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), name.data(), name.size());
+  return length >= 0 && std::string_view(name.data(), static_cast<std::size_t>(length)) == kEvent;
+}
+
+}  // namespace
 
 Result<std::pair<Channel, Channel>> Channel::make_pair() {
   std::array<int, 2> ends{};
@@ -40,32 +59,42 @@ bool Channel::send_bytes(const void* head, std::size_t size, std::string_view te
   return sent == static_cast<ssize_t>(size + text.size());
 }
 
+void Channel::leave() {
+  if (fd_.valid()) ::shutdown(fd_.release(), SHUT_RDWR);
+}
+
+// Of the next message, which keeps it as well: what is refused here stays there, and is not closed.
+bool Channel::take_descriptor(UniqueFd& fd) const {
+  constexpr std::size_t kOne = CMSG_LEN(sizeof(int));  // the kernel gives no second one
+  alignas(cmsghdr) std::array<char, kOne> control{};
+  msghdr message{};
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (retry_interrupted(
+          [&] { return ::recvmsg(fd_.get(), &message, MSG_PEEK | MSG_CMSG_CLOEXEC); }) < 0)
+    return false;
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS) {
+    int one = -1;
+    std::memcpy(&one, CMSG_DATA(rights), sizeof one);
+    fd.reset(one);
+  }
+  return (message.msg_flags & MSG_CTRUNC) == 0 && (!fd.valid() || closes_at_once(fd));
+}
+
 bool Channel::receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd) const {
   text.resize(kMostText);
   fd.reset();
+  if (!take_descriptor(fd)) {
+    fd.reset();
+    return false;
+  }
   std::array<iovec, 2> parts{{{head, size}, {text.data(), text.size()}}};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
+  msghdr message{};  // no room for the descriptor: it is here
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t got =
-      retry_interrupted([&] { return ::recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC); });
-  // Alignment leaves room for a second descriptor beside the one that may come: all are taken, so
-  // that none stays open.
-  std::size_t received = 0;
-  if (const cmsghdr* rights = got >= 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-      rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS) {
-    for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= rights->cmsg_len; at += sizeof(int)) {
-      int one = -1;
-      std::memcpy(&one, CMSG_DATA(rights) + (at - CMSG_LEN(0)), sizeof one);
-      fd.reset(one);
-      ++received;
-    }
-  }
-  const bool whole = got >= static_cast<ssize_t>(size) && received <= 1 &&
-                     (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  const ssize_t got = retry_interrupted([&] { return ::recvmsg(fd_.get(), &message, 0); });
+  const bool whole = got >= static_cast<ssize_t>(size) && (message.msg_flags & MSG_TRUNC) == 0;
   text.resize(whole ? static_cast<std::size_t>(got) - size : 0);
   return whole;
 }

@@ -1,6 +1,10 @@
 // One end of a SOCK_SEQPACKET pair between hwprof's two halves: a fixed head, a bounded text and at
 // most one descriptor make a message, and one that is not so is refused. Whatever runs at the other
 // end may have been taken over by the bytes that it read.
+//
+// A last close may wait for whoever made what is closed: a socket for its peer (SO_LINGER), also
+// one that lies in a queue. So only descriptors that close at once are taken out of a channel, and
+// a channel is shut down and left to the end of the process, which does not wait (PF_EXITING).
 #pragma once
 
 #include <cstddef>
@@ -33,10 +37,17 @@ class Channel {
     static_assert(std::is_trivially_copyable_v<Head>);
     return receive_bytes(&head, sizeof head, text, fd);
   }
+  Channel(Channel&&) = default;
+  Channel& operator=(Channel&&) = delete;
+  ~Channel() { leave(); }
+  // Nothing comes or goes any more, whoever holds the other end.
+  void leave();
+  // Of one that the other process of a fork goes on with, before anything was sent.
   void close() { fd_.reset(); }
 
  private:
   explicit Channel(int fd) : fd_(fd) {}
+  bool take_descriptor(UniqueFd& fd) const;
   bool send_bytes(const void* head, std::size_t size, std::string_view text, int fd) const;
   bool receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd) const;
 

@@ -288,7 +288,7 @@ void Monitor::take_question() {
   std::string text, said;
   UniqueFd fd, given;
   if (!worker_->questions.receive(question, text, fd)) {
-    worker_->questions.close();  // its end is seen at its descriptor
+    worker_->questions.leave();  // its end is seen at its descriptor
     return;
   }
   heard_ = Clock::now();
@@ -337,12 +337,13 @@ bool Monitor::has_question() const {
 }
 
 // It waits for each answer, so it leaves one question at most. Whatever else comes through its
-// channel is asked by somebody to whom it left that.
+// channel is asked by somebody to whom it left that. A process that traces it (the command may,
+// once the worker has called execve) has its end first and may keep it: then it counts as killed.
 void Monitor::end_worker() {
   if (!reader_ && !outcome_ && has_question()) take_question();
   reader_.reset();
   requests_.forget(worker_->pid);
-  retry_interrupted([&] { return ::waitpid(worker_->pid, &worker_status_, 0); });
+  if (::waitpid(worker_->pid, &worker_status_, WNOHANG) != worker_->pid) worker_status_ = SIGKILL;
   worker_.reset();
 }
 
@@ -364,7 +365,7 @@ milliseconds Monitor::longest_wait() const {
 
 void Monitor::serve(Worker worker) {
   requests_.observe_own(worker.pid);  // it measures itself, too
-  worker_ = std::move(worker);
+  worker_.emplace(std::move(worker));
   given_up_ = false;
   heard_ = turn_ = Clock::now();
   while (worker_ || running_) {
@@ -432,12 +433,13 @@ Result<Worker> start_worker(const Account& user, const WorkerTask& work) {
     events.first.close();
     be_worker(user, std::move(questions.second), std::move(events.second), work);
   }
+  questions.second.close();
+  events.second.close();
   Worker worker{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
                 std::move(questions.first), std::move(events.first)};
   if (!worker.ended.valid()) {
     const int code = errno;
-    ::kill(pid, SIGKILL);
-    retry_interrupted([&] { return ::waitpid(pid, nullptr, 0); });
+    end_child(pid);
     return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
                              code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
   }
