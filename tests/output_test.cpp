@@ -2,10 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -13,6 +16,7 @@
 #include <iterator>
 #include <thread>
 
+#include "src/base/files.h"
 #include "src/base/unique_fd.h"
 #include "src/report/render/write_report.h"
 
@@ -20,6 +24,8 @@ namespace hwprof::report {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kLarge = 16 << 20;  // bytes
 
 class Output : public ::testing::Test {
  protected:
@@ -80,6 +86,66 @@ TEST_F(Output, ExistingFileIsReplacedAndKeepsItsMode) {
   EXPECT_EQ(content(at("report")), "new");
   EXPECT_EQ(after.st_mode & 0777, 0604u);
   EXPECT_NE(after.st_ino, before.st_ino);  // a rename, not a write into the old file
+}
+
+// Whoever can read the folder could open it by then, and read on what is written later.
+TEST_F(Output, NobodyElseMayOpenAFileThatIsBeingWritten) {
+  const mode_t before = ::umask(0);
+  mode_t seen = 0;
+  // What is written is large enough that somebody sees the file meanwhile.
+  std::atomic<bool> written = false;
+  std::thread watcher([&] {
+    while (!written) {
+      std::error_code error;
+      for (fs::directory_iterator one(folder_, error), end; !error && one != end;
+           one.increment(error)) {
+        struct stat info = {};
+        if (one->path().filename().string().starts_with(".hwprof-") &&
+            ::stat(one->path().c_str(), &info) == 0 && info.st_size < kLarge) {
+          seen |= info.st_mode & 0777;
+        }
+      }
+    }
+  });
+  const auto result = write_file(at("report"), std::string(kLarge, 'x'));
+  written = true;
+  watcher.join();
+  ::umask(before);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(seen & ~0600U, 0U);
+  struct stat info = {};
+  ASSERT_EQ(::stat(at("report").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0666U);
+}
+
+TEST_F(Output, SocketIsRefused) {
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  at("socket").copy(name.sun_path, sizeof name.sun_path - 1);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  expect_environment_error(check_writable(at("socket")), ENXIO);
+  expect_environment_error(write_file(at("socket"), "x"), ENXIO);
+}
+
+// What shares a pipe with hwprof may have made it one that does not wait.
+TEST_F(Output, FullPipeIsWaitedForWhateverItsFlags) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  ASSERT_EQ(::fcntl(write_end.get(), F_SETFL, O_NONBLOCK), 0);
+  std::size_t got = 0;
+  std::thread reader([&] {
+    char buffer[4096];
+    for (ssize_t some = 1; some > 0; got += static_cast<std::size_t>(std::max<ssize_t>(some, 0)))
+      some = ::read(read_end.get(), buffer, sizeof buffer);
+  });
+  const int code = write_all(write_end.get(), std::string(kLarge, 'x'));
+  write_end.reset();
+  reader.join();
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(got, std::size_t{kLarge});
 }
 
 TEST_F(Output, FailedWriteLeavesTheOldFileWhole) {

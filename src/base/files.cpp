@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -64,6 +65,7 @@ struct Target {
   std::string name;
   std::string path;                 // as far as links were followed, for messages
   std::optional<struct stat> file;  // absent: to be created
+  UniqueFd entry;                   // O_PATH, where it is written directly and no link of procfs
   bool replace = true;              // false: written directly
   bool magic = false;               // a link of procfs: leads to an open file
   // Root's only: the first on the way whom a folder or link belongs to, other than root. That user
@@ -95,7 +97,7 @@ class Walk {
   // In front of what is still to go.
   void add(const std::string& way);
   Result<void> follow(const UniqueFd& link, const std::string& step, bool last);
-  Result<void> take(const struct stat& entry);
+  Result<void> take(UniqueFd found, const struct stat& entry);
   void belongs_to(uid_t owner) {
     if (::geteuid() == 0 && owner != 0 && !target_.owner && is_mapped(owner)) target_.owner = owner;
   }
@@ -156,11 +158,13 @@ Result<void> Walk::follow(const UniqueFd& link, const std::string& step, bool la
   return {};
 }
 
-Result<void> Walk::take(const struct stat& entry) {
+Result<void> Walk::take(UniqueFd found, const struct stat& entry) {
   done_ = true;
   target_.file = entry;
   if (S_ISREG(entry.st_mode)) return {};
+  if (S_ISSOCK(entry.st_mode)) return refused(ENXIO, target_.path + " is a socket");
   target_.replace = false;
+  target_.entry = std::move(found);
   if (!S_ISFIFO(entry.st_mode)) return {};
   if (is_planted(entry, folder_)) return planted();
   const bool of_others = target_.owner || (entry.st_uid != 0 && (folder_.st_mode & 0022) != 0);
@@ -206,7 +210,7 @@ Result<Target> Walk::go() {
     } else if (S_ISDIR(info.st_mode)) {
       target_.folder = std::move(entry);
     } else if (last) {
-      TRY(take(info));
+      TRY(take(std::move(entry), info));
     } else {
       return refused(ENOTDIR);
     }
@@ -226,18 +230,29 @@ Result<void> check(const Target& target, const std::string& name) {
   return {};
 }
 
+// The very file that was looked at: by its name it could be a user's pipe by now.
 Result<void> write_directly(const Target& target, const std::string& bytes) {
-  const int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (target.magic ? 0 : O_NOFOLLOW) |
-                    (target.owner ? O_NONBLOCK : 0);
-  const UniqueFd fd(::openat(target.folder.get(), target.name.c_str(), flags));
+  const bool waits = !target.owner;
+  const int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK);
+  const std::string seen = fmt::format("/proc/self/fd/{}", target.entry.get());
+  const UniqueFd fd(target.magic ? ::openat(target.folder.get(), target.name.c_str(), flags)
+                                 : ::open(seen.c_str(), flags));
   if (!fd.valid()) return failed(errno, "cannot open " + target.path);
-  if (const int code = write_all(fd.get(), bytes)) {
+  if (const int code = write_all(fd.get(), bytes, waits)) {
     return failed(code, "cannot write " + target.path);
   }
   return {};
 }
 
-// A new file beside the target, with the mode and (as far as allowed) the owner of the old one.
+// What a file gets that is created with 0666. For one thread at a time.
+mode_t mode_of_new_files() {
+  const mode_t mask = ::umask(077);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+// A new file beside the target, with the mode and (as far as allowed) the owner of the old one:
+// nobody's but ours until it holds the bytes, else who may not read the old one could open it.
 Result<void> replace(const Target& target, const std::string& bytes) {
   const int folder = target.folder.get();
   std::string temporary;
@@ -246,7 +261,7 @@ Result<void> replace(const Target& target, const std::string& bytes) {
     std::uint64_t random = 0;  // nobody is to take the names before us
     if (::getrandom(&random, sizeof random, 0) != sizeof random) break;
     temporary = fmt::format(".hwprof-{:016x}", random);
-    fd.reset(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    fd.reset(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd.valid() && errno != EEXIST) break;
   }
   if (!fd.valid())
@@ -256,13 +271,11 @@ Result<void> replace(const Target& target, const std::string& bytes) {
     ::unlinkat(folder, temporary.c_str(), 0);
     return failed(code, what + " " + target.path);
   };
-  if (target.file) {
-    // Refused to everybody but root; the report matters more than its owner.
-    if (::fchown(fd.get(), target.file->st_uid, target.file->st_gid) != 0) errno = 0;
-    if (::fchmod(fd.get(), target.file->st_mode & 0777) != 0)
-      return give_up(errno, "cannot set the mode of");
-  }
   if (const int code = write_all(fd.get(), bytes)) return give_up(code, "cannot write");
+  // Refused to everybody but root; the report matters more than its owner.
+  if (target.file && ::fchown(fd.get(), target.file->st_uid, target.file->st_gid) != 0) errno = 0;
+  if (::fchmod(fd.get(), target.file ? target.file->st_mode & 0777 : mode_of_new_files()) != 0)
+    return give_up(errno, "cannot set the mode of");
   if (::fsync(fd.get()) != 0) return give_up(errno, "cannot write");
   if (::renameat(folder, temporary.c_str(), folder, target.name.c_str()) != 0)
     return give_up(errno, "cannot replace");
@@ -292,13 +305,17 @@ Result<void> at_target(const std::string& path, Do work) {
 
 }  // namespace
 
-int write_all(int fd, std::string_view bytes) {
+int write_all(int fd, std::string_view bytes, bool waits) {
   const IgnoreSignals guard;
   while (!bytes.empty()) {
     const ssize_t written =
         retry_interrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+    if (written < 0) {
+      pollfd room{fd, POLLOUT, 0};
+      if (errno != EAGAIN || !waits) return errno;
+      retry_interrupted([&] { return ::poll(&room, 1, -1); });
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(0, written)));
   }
   return 0;
 }

@@ -20,7 +20,8 @@ Result<void> check_writable(const std::string& path);
 // device, a pipe) is appended to.
 Result<void> write_file(const std::string& path, const std::string& bytes);
 
-// 0, or the errno of the write that failed: EPIPE for a closed pipe, without its signal.
-int write_all(int fd, std::string_view bytes);
+// 0, or the errno of the write that failed: EPIPE for a closed pipe, without its signal. `waits`:
+// also where the descriptor does not, as another program that has it too may have made it.
+int write_all(int fd, std::string_view bytes, bool waits = true);
 
 }  // namespace hwprof

@@ -36,6 +36,42 @@ class Files(EvidenceTest):
     def test_a_pipe_of_another_user_in_a_sticky_folder_is_not_waited_for(self):
         self.refused(self.planted("mkfifo $1"))
 
+    @needs_root
+    def test_a_name_that_becomes_a_pipe_is_not_waited_for(self):
+        """What was looked at is what is written, whatever its name leads to by then."""
+        program = self.compile("swap", r'''
+            #define _GNU_SOURCE
+            #include <fcntl.h>
+            #include <stdio.h>
+            #include <string.h>
+            #include <sys/socket.h>
+            #include <sys/stat.h>
+            #include <sys/un.h>
+            #include <unistd.h>
+            int main(int count, char** names) {
+              struct sockaddr_un name = {.sun_family = AF_UNIX};
+              strcpy(name.sun_path, names[1]);
+              if (bind(socket(AF_UNIX, SOCK_STREAM, 0), (void*)&name, sizeof name) != 0) return 77;
+              if (mkfifo(names[2], 0666) != 0) return 77;
+              puts("up");
+              fclose(stdout);
+              for (alarm(60); count == 3;)
+                renameat2(AT_FDCWD, names[1], AT_FDCWD, names[2], RENAME_EXCHANGE);
+            }''')
+        os.chmod(self.folder, 0o1777)
+        name = self.path("report.json")
+        child = subprocess.Popen([program, name, self.path("other")], stdout=subprocess.PIPE,
+                                 **nobody())
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        self.addCleanup(child.stdout.close)
+        if child.stdout.readline() != b"up\n":
+            self.skipTest("nobody cannot write into " + self.folder)
+        for _ in range(20):
+            done = harness.hwprof("run", "--no-ladder", "--format", "json", "-o", name, "--",
+                                  "true", timeout=30)
+            self.assertIn("cannot write", done.stderr)
+
     def in_a_folder_of_nobodys(self, make, code=0):
         """Root observes a program of nobody's, and saves the report where that works."""
         self.as_nobody()
