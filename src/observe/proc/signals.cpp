@@ -16,8 +16,24 @@ constexpr int kWatchedSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SI
 sigset_t inherited_mask;
 struct sigaction inherited_child_action;
 bool watching = false;
-struct sigaction inherited_file_size_action;
-bool ignoring_file_size = false;
+
+// A signal that ends nothing but the call.
+struct Ignored {
+  int number;
+  bool ignoring = false;
+  struct sigaction inherited = {};
+
+  void begin() {
+    if (ignoring) return;
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    ignoring = ::sigaction(number, &ignore, &inherited) == 0;
+  }
+  void restore() const {
+    if (ignoring) ::sigaction(number, &inherited, nullptr);
+  }
+};
+Ignored file_size{SIGXFSZ}, closed_pipe{SIGPIPE};
 
 }  // namespace
 
@@ -54,14 +70,13 @@ std::optional<SignalWatch::Signal> SignalWatch::take() {
   return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
 }
 
-void ignore_file_size_limit() {
-  struct sigaction ignore = {};
-  ignore.sa_handler = SIG_IGN;
-  ignoring_file_size = ::sigaction(SIGXFSZ, &ignore, &inherited_file_size_action) == 0;
-}
+void ignore_file_size_limit() { file_size.begin(); }
+
+void ignore_closed_pipes() { closed_pipe.begin(); }
 
 void SignalWatch::restore_in_child() {
-  if (ignoring_file_size) ::sigaction(SIGXFSZ, &inherited_file_size_action, nullptr);
+  file_size.restore();
+  closed_pipe.restore();
   if (!watching) return;
   ::sigaction(SIGCHLD, &inherited_child_action, nullptr);
   ::sigprocmask(SIG_SETMASK, &inherited_mask, nullptr);

@@ -40,6 +40,9 @@ class SignalWatch {
   UniqueFd fd_;
 };
 
+// A pipe whose reader is gone, a held command's or a closed standard error, is an error as well.
+void ignore_closed_pipes();
+
 // A file of ours that grows beyond the limit (ulimit -f) is an error to be told, not the end of
 // hwprof. SignalWatch::restore_in_child() gives a child what hwprof was started with.
 void ignore_file_size_limit();
