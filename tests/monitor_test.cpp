@@ -142,7 +142,8 @@ TEST(Monitor, FilesOfOthersAreRefused) {
     using Kind = ForeignFile::Kind;
     HOLDS(open(Kind::kMemory, 1, "") == EPERM);
     HOLDS(open(Kind::kMaps, ::getppid(), "") == EPERM);
-    HOLDS(open(Kind::kMaps, ::getpid(), "") == 0);
+    for (const Kind inside : {Kind::kMaps, Kind::kMemory, Kind::kEnvironment})
+      HOLDS(open(inside, ::getpid(), "") == EPERM);  // hwprof's own
     HOLDS(open(static_cast<Kind>(99), ::getpid(), "") == EINVAL);
     HOLDS(open(Kind::kInRoot, ::getpid(), "/dev/null") == EINVAL);  // no regular file
     // Rights that are not those on files open these, and "self" would be the monitor.
@@ -267,7 +268,10 @@ TEST(Monitor, ProcessesWithRightsThatTheUserLacksAreRefused) {
           const auto open = [&](ForeignFile::Kind kind) {
             return code_of(monitor.ask({.ask = Ask::kOpenFile, .pid = pid, .file = kind}));
           };
-          HOLDS(event() == 0);  // not yet what it will be
+          HOLDS(event() == 0);                               // not yet what it will be
+          HOLDS(open(ForeignFile::Kind::kMemory) == EPERM);  // a copy of the monitor's
+          HOLDS(open(ForeignFile::Kind::kMaps) == EPERM);
+          HOLDS(open(ForeignFile::Kind::kEnvironment) == EPERM);
           HOLDS(monitor.start({}, false).error().code == EINVAL);
           TRY(monitor.release());
           const int expected = setgid ? EPERM : 0;
@@ -293,8 +297,93 @@ TEST(Monitor, LeavesNoCommandThatWasNeverReleased) {
         return 0;
       },
       {.command = {"true"}});
-  ASSERT_TRUE(line);
+  ASSERT_FALSE(line);
+  EXPECT_EQ(line.error().what,
+            "true did not run: hwprof's worker ended with exit code 0 before it could be started");
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+// Exit 0 of a command that nobody has started would be a lie.
+TEST(Monitor, SaysThatTheCommandDidNotRunWhereTheWorkerDiesBefore) {
+  const auto line = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, false));
+        TRY(monitor.save_report("a lie"));
+        ::raise(SIGKILL);
+        return 0;
+      },
+      {.command = {"true"}});
+  ASSERT_FALSE(line);
+  EXPECT_EQ(line.error().fault, Fault::kEnvironment);
+  EXPECT_EQ(line.error().what,
+            "true did not run: hwprof's worker was killed by SIGKILL before it could be started");
+}
+
+TEST(Monitor, OutlivesACommandThatIsKilledBeforeItBegan) {
+  const auto code = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(const pid_t pid, monitor.start({}, false));
+        ::kill(pid, SIGKILL);
+        for (auto info = process_info(pid); info && info->state != 'Z'; info = process_info(pid)) {
+        }
+        HOLDS(monitor.release().error().code == EPIPE);
+        return 7;
+      },
+      {.command = {"true"}});
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 7);
+}
+
+TEST(Monitor, ExitCodeOfTheCommandWinsOverAnErrorOfTheWorker) {
+  std::string said;
+  const auto code = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, true));
+        TRY(monitor.release());
+        TRY(monitor.wait());
+        return environment_error(EIO, "what it says");
+      },
+      {.command = {"sh", "-c", "exit 5"},
+       .say_error = [&](const Error& error) { said = error.what; }});
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 5);
+  EXPECT_EQ(said, "what it says");
+}
+
+// What it runs then may be closed to its user: a program that may be executed and not read.
+TEST(Monitor, AWorkerThatHasCalledExecveIsHwprofNoMore) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root observes for somebody else";
+  const Sleeper sleeper(false);
+  ASSERT_EQ(::chmod(sleeper.path().c_str(), 0711), 0);
+  const auto code = in_worker(
+      [&](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, false));
+        TRY(monitor.release());
+        const pid_t worker = ::getpid();
+        if (::fork() == 0) {
+          const auto open = [&](ForeignFile::Kind kind) {
+            return code_of(monitor.ask({.ask = Ask::kOpenFile, .pid = worker, .file = kind}));
+          };
+          const auto asked = [&]() -> int {
+            for (auto info = process_info(worker); info && info->name != "monitor-sleeper";)
+              info = process_info(worker);
+            HOLDS(open(ForeignFile::Kind::kMaps) == EPERM);
+            HOLDS(open(ForeignFile::Kind::kMemory) == EPERM);
+            HOLDS(code_of(monitor.ask(
+                      {.ask = Ask::kOpenEvent, .pid = worker, .cpu = -1, .attr = clock_attr()})) ==
+                  EPERM);
+            return 0;
+          };
+          monitor.finish(asked());
+          ::kill(worker, SIGKILL);
+          ::_exit(0);
+        }
+        ::execl(sleeper.path().c_str(), "sleep", "20", nullptr);
+        return __LINE__;
+      },
+      {.command = {"true"}, .user = "nobody"});
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 0) << "the line that did not hold";
 }
 
 TEST(Monitor, WorkerHasNoDescriptorOfHwprofs) {
@@ -359,11 +448,11 @@ TEST(Monitor, SetsNoVariableButItsOwn) {
       [](MonitorClient& monitor) -> Result<int> {
         HOLDS(monitor.start({"LD_PRELOAD=/tmp/x.so"}, false).error().code == EPERM);
         HOLDS(monitor.release().error().code == EINVAL);  // nothing was started
-        return 0;
+        return -1;
       },
       {.command = {"true"}});
   ASSERT_TRUE(line);
-  EXPECT_EQ(*line, 0) << "the line that did not hold";
+  EXPECT_EQ(*line, -1) << "the line that did not hold";
 }
 
 TEST(Monitor, CommandsExitCodeOutlivesTheWorker) {

@@ -124,7 +124,8 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
        .files = files_of(options),
        .passes_exit_code = passes_exit_code,
        .exit_without_worker = passes_exit_code && !options.require_optimal_blas ? 0 : kNotTold,
-       .write_report = [&](const std::string& bytes) { write_run_bytes(bytes, options.output); }},
+       .write_report = [&](const std::string& bytes) { write_run_bytes(bytes, options.output); },
+       .say_error = [](const Error& error) { spdlog::error("{}", report::printable(error.what)); }},
       observe, say);
 }
 

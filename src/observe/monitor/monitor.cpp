@@ -37,7 +37,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kReapTick{100};            // orphans that have ended wait so long
 constexpr std::chrono::seconds kLongestRead{10};  // of the symbols of a file
 constexpr milliseconds kSecondSignal{500};  // a terminal that goes away sends two that mean one
-constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;
+constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;  // of one saved and the next
 // What hwprof puts into the environment of the command.
 constexpr std::string_view kVariables[] = {"LD_AUDIT=", "HWPROF_"};
 
@@ -71,6 +71,10 @@ class Monitor {
   [[nodiscard]] const std::optional<std::string>& report() const { return report_; }
   [[nodiscard]] std::string spent() const { return requests_.spent(); }
   [[nodiscard]] WorkerDeath death() const { return {how_it_ended(worker_status_), last_end_}; }
+  // Said by whoever knows that it could not be started; else nobody has.
+  [[nodiscard]] bool left_command_unstarted() const {
+    return !options_.command.empty() && !was_released_ && (!outcome_ || *outcome_ == 0);
+  }
   [[nodiscard]] int command_exit() const { return last_end_ ? last_end_->facts.exit : 0; }
 
  private:
@@ -100,6 +104,7 @@ class Monitor {
   std::optional<Child> command_;
   std::optional<Orphans> orphans_;
   bool held_ = false, running_ = false, watched_ = false;
+  bool was_released_ = false;  // once, whatever came of it
   unsigned runs_ = 0;
   bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
   bool given_up_ = false;  // the worker was killed, and may take its time to end
@@ -164,7 +169,7 @@ Result<void> Monitor::release() {
   if (!held_) return environment_error(EINVAL, "there is no command to release");
   held_ = false;
   hurried_.reset();
-  requests_.released(command_->pid());
+  was_released_ = true;
   began_ = Clock::now();
   if (auto released = command_->release(); !released) {
     requests_.forget(command_->pid());
@@ -252,7 +257,7 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       answer.number = end_wanted_;
       return answer;
     case Ask::kPart:
-      if (parts_.size() + text.size() > kMostReportBytes)
+      if (parts_.size() + text.size() + (report_ ? report_->size() : 0) > kMostReportBytes)
         return environment_error(EFBIG, "the worker sent more than can be a report");
       parts_ += text;
       return answer;
@@ -452,6 +457,10 @@ Result<Account> user_of(const MonitorOptions& options) {
   return options.user ? find_account(*options.user) : own_account();
 }
 
+tl::unexpected<Error> no_process(pid_t pid) {
+  return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
+}
+
 }  // namespace
 
 Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
@@ -460,34 +469,51 @@ Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
   if (options.attach) {
     // Before it is asked whose it is: from now on the number means no other process.
     attached.reset(static_cast<int>(::syscall(SYS_pidfd_open, *options.attach, 0)));
-    if (!attached.valid() && errno == ESRCH)
-      return usage_error(fmt::format("there is no process {}", *options.attach),
-                         "ps -e lists what runs");
+    if (!attached.valid() && errno == ESRCH) return no_process(*options.attach);
   }
   TRY(const Account user, user_of(options));
+  // Else its number could have been another's when it was asked whose it is.
+  if (attached.valid() && ::syscall(SYS_pidfd_send_signal, attached.get(), 0, nullptr, 0) != 0 &&
+      errno == ESRCH)
+    return no_process(*options.attach);
   Requests requests(user);
   if (options.attach) requests.observe(*options.attach, std::move(attached));
   TRY(SignalWatch signals, SignalWatch::begin());
+  ignore_closed_pipes();
   Monitor monitor(options, std::move(requests), std::move(signals));
   TRY(Worker worker, start_worker(user, work));
   monitor.serve(std::move(worker));
+  const WorkerDeath death = monitor.death();
+  if (monitor.left_command_unstarted()) {
+    return environment_error(
+        0, fmt::format("{} did not run: hwprof's worker {} before it could be started",
+                       options.command.front(), death.how));
+  }
+  Result<void> begun;
   if (!monitor.outcome()) {
-    const WorkerDeath death = monitor.death();
     if (monitor.report()) {
       spdlog::warn("hwprof's worker {}: the report is of what was known before", death.how);
     } else {
       const WorkerTask say = [&](MonitorClient& client) { return after_death(client, death); };
-      TRY(Worker second, start_worker(user, say));
-      monitor.serve(std::move(second));
+      auto second = start_worker(user, say);
+      if (second) {
+        monitor.serve(*std::move(second));
+      } else {
+        begun = error_of(second);
+      }
     }
   }
   spdlog::info("monitor: {}; {}", peak_memory(), monitor.spent());
   if (monitor.report()) options.write_report(*monitor.report());
   const auto& outcome = monitor.outcome();
-  if (outcome && !*outcome) return error_of(*outcome);
+  const Result<int> code = !begun    ? Result<int>(error_of(begun))
+                           : outcome ? *outcome
+                                     : options.exit_without_worker;
   const int command = options.passes_exit_code ? monitor.command_exit() : 0;
-  if (command != 0) return command;
-  return outcome ? **outcome : options.exit_without_worker;
+  if (command == 0) return code;
+  // The command's wins; what went wrong is said all the same.
+  if (!code && options.say_error) options.say_error(code.error());
+  return command;
 }
 
 }  // namespace hwprof::observe

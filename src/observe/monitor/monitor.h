@@ -43,6 +43,7 @@ struct MonitorOptions {
   int exit_without_worker = 0;           // where it has died, and the command did not fail
   MonitorPatience patience = {};
   std::function<void(const std::string& bytes)> write_report = {};
+  std::function<void(const Error& error)> say_error = {};  // where the command's exit code wins
 };
 
 // What is left to say where the worker has died before it saved a report.

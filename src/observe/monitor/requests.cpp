@@ -50,6 +50,15 @@ bool is_core_pmu(std::uint32_t type) {
   return false;
 }
 
+// Has called fork, and no execve since: what it runs is hwprof.
+bool runs_our_copy(pid_t process) {
+  constexpr std::size_t kFlags = 9 - 3;    // proc_pid_stat(5), and the first of stat_fields()
+  constexpr std::uint64_t kNoExec = 0x40;  // PF_FORKNOEXEC, include/linux/sched.h
+  const std::string stat = read_text_file(fmt::format("/proc/{}/stat", process)).value_or("");
+  const auto fields = stat_fields(stat);
+  return fields.size() > kFlags && (parse_unsigned(fields[kFlags]).value_or(0) & kNoExec) != 0;
+}
+
 // Nothing but the user's: no program that has, or had, more than that is dumpable, and then procfs
 // is root's.
 bool is_wholly_of(pid_t task, const Account& user) {
@@ -76,10 +85,6 @@ void Requests::observe_own(pid_t pid) {
   roots_.back().own = true;
 }
 
-void Requests::released(pid_t pid) {
-  for (Root& root : roots_) root.own = root.own && root.pid != pid;
-}
-
 void Requests::forget(pid_t pid) {
   std::erase_if(roots_, [&](const Root& root) { return root.pid == pid; });
 }
@@ -104,7 +109,7 @@ Result<bool> Requests::is_own(pid_t task) const {
       if (line.starts_with("Tgid:")) group = parse_int(trim(line.substr(5))).value_or(0);
       if (line.starts_with("PPid:")) parent = parse_int(trim(line.substr(5))).value_or(0);
     }
-    if (const Root* root = find_root(group)) return root->own && depth == 0;
+    if (const Root* root = find_root(group)) return root->own && depth == 0 && runs_our_copy(group);
     process = parent;
   }
   return refused(EPERM, fmt::format("process {} is none of those that are observed", task));
@@ -212,7 +217,15 @@ void Requests::map_ring(const UniqueFd& event, std::size_t wanted) {
 void Requests::Unmap::operator()(void* memory) const { ::munmap(memory, bytes); }
 
 Result<UniqueFd> Requests::open_file(const Question& question, const std::string& path) const {
-  TRY(check_task(question.pid));
+  using Kind = ForeignFile::Kind;
+  const bool inside = question.file == Kind::kMaps || question.file == Kind::kMemory ||
+                      question.file == Kind::kEnvironment;
+  const auto check = [&]() -> Result<void> {
+    TRY(const bool own, is_own(question.pid));
+    if (own && inside) return refused(EPERM, "this is hwprof itself");
+    return check_task(question.pid);
+  };
+  TRY(check());
   UniqueFd file = open_foreign_here({.kind = question.file,
                                      .pid = question.pid,
                                      .start = question.start,
@@ -220,7 +233,7 @@ Result<UniqueFd> Requests::open_file(const Question& question, const std::string
                                      .path = path},
                                     ::geteuid() == 0 ? &user_ : nullptr);
   if (!file.valid()) return refused(errno, std::strerror(errno));
-  TRY(check_task(question.pid));
+  TRY(check());
   return file;
 }
 

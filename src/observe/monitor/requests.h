@@ -25,10 +25,9 @@ class Requests {
 
   // What descends from this process is observed, while it lives. `process` is its pidfd.
   void observe(pid_t pid, UniqueFd process);
-  // hwprof's own process: the worker, and the command before its execve.
+  // hwprof's own process, until its execve: the worker, and the command that is held. It may be
+  // measured; its memory is a copy of the monitor's, and nobody's to read.
   void observe_own(pid_t pid);
-  // From its execve on it may be anything.
-  void released(pid_t pid);
   void forget(pid_t pid);
 
   // `leader`: the group's, or none.
