@@ -104,7 +104,7 @@ class Monitor {
   std::optional<Child> command_;
   std::optional<Orphans> orphans_;
   bool held_ = false, running_ = false, watched_ = false;
-  bool was_released_ = false;  // once, whatever came of it
+  bool was_released_ = false;  // some time, and it ran
   unsigned runs_ = 0;
   bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
   bool given_up_ = false;  // the worker was killed, and may take its time to end
@@ -169,13 +169,12 @@ Result<void> Monitor::release() {
   if (!held_) return environment_error(EINVAL, "there is no command to release");
   held_ = false;
   hurried_.reset();
-  was_released_ = true;
   began_ = Clock::now();
   if (auto released = command_->release(); !released) {
     requests_.forget(command_->pid());
     return released;
   }
-  running_ = true;
+  running_ = was_released_ = true;
   for (const int number : std::exchange(waiting_signals_, {})) ::kill(command_->pid(), number);
   return {};
 }
