@@ -119,6 +119,7 @@ void add_charts(const Profile& profile, Document& document) {
                    "Roofline: GFLOP/s against FLOP per byte of the model, below what "
                    "this run measured of peak and bandwidth"});
   document.in(Section::kLayers);
+  if (profile.training) document.add(Chart{"training", "Loss and accuracy by epoch, and phases"});
   if (profile.layers) {
     document.add(Chart{"layers", "Time of each layer, in the order of the network"});
     document.add(Chart{"layer-types", "Time by type of layer"});
@@ -127,7 +128,6 @@ void add_charts(const Profile& profile, Document& document) {
                        "Time of each operation and variant, with its share of the "
                        "FMA peak"});
   }
-  if (profile.training) document.add(Chart{"training", "Loss and accuracy by epoch, and phases"});
   if (profile.scaling) document.add(Chart{"scaling", "Speed-up by number of threads"});
   if (!profile.complexity.rows.empty())
     document.in(Section::kComplexity)
