@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 import harness
-from harness import CliTest, hwprof
+from harness import CliTest, environment, hwprof
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 NAMES = ["profile", "profile_layers", "profile_training", "run", "run_attached", "sweep", "compare", "blas", "doctor"]
@@ -51,6 +51,20 @@ class Pages(CliTest):
         self.assertEqual(page.count("<article "), len(NAMES))
         ids = re.findall(r' id="([^"]*)"', re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
         self.assertEqual(len(ids), len(set(ids)))
+
+    def test_as_text_it_says_what_it_said(self):
+        for name in ["profile", "run", "compare", "blas", "doctor"]:
+            with self.subTest(name):
+                done = hwprof("report", golden(name), "--full", env=environment(COLUMNS="120"))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(GOLDEN / (name + ".120.txt"), encoding="utf-8") as file:
+                    self.assertEqual(done.stdout, file.read())
+
+    def test_of_several_there_is_text_and_no_json(self):
+        both = hwprof("report", golden("blas"), golden("doctor"))
+        self.assertEqual(both.returncode, 0, both.stderr)
+        self.assertIn(hwprof("report", golden("doctor")).stdout, both.stdout)
+        self.assertEqual(hwprof("report", golden("blas"), golden("doctor"), "--json").returncode, 2)
 
     def test_the_same_report_gives_the_same_bytes(self):
         self.assertEqual(self.page(golden("run")), self.page(golden("run")))
