@@ -149,6 +149,24 @@ TEST(SavedReports, OfASchemaAloneAreAPageOfLittle) {
   }
 }
 
+TEST(SavedReports, WithoutWhatTheirValuesComeWithAreRefused) {
+  for (const char* text : {
+           R"({"schema": "hwprof.profile/1", "clock_ns": 30})",
+           R"({"schema": "hwprof.profile/1", "peak": {"f32_gflops": 1}})",
+           R"({"schema": "hwprof.profile/1", "scaling": {"rows": [{"points": [{}]}]}})",
+           R"({"schema": "hwprof.profile/1", "training": {"runs": [{"samples_per_s": 1}]}})",
+           R"({"schema": "hwprof.run/1", "blas": {"program_factor": 2}})",
+           R"({"schema": "hwprof.run/1", "regions": {"rows": [{"counters": {"a": {}}}, {}]}})",
+           R"({"schema": "hwprof.sweep/1", "swept": [{"name": "n"}], "points": [{}]})",
+           R"({"schema": "hwprof.sweep/1", "laws": [{"quantity": "time", "exponent": 1}]})",
+           R"({"schema": "hwprof.compare/1", "files": [{"rows": [{"verdict": "slower"}]}]})",
+       }) {
+    const auto file = parse_report("x.json", text, saved_schemas());
+    ASSERT_TRUE(file) << text;
+    EXPECT_FALSE(saved_page(*file)) << text;
+  }
+}
+
 TEST(SavedReports, WithNothingInPlaceOfARowAreRefused) {
   const auto file =
       parse_report("x.json", R"({"schema": "hwprof.profile/1", "rows": [null]})", saved_schemas());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "src/commands/report/whole.h"
 #include "src/model/from_json.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
@@ -33,9 +34,10 @@ void complete(Record& /*record*/) {}
 template <class Record, report::Document (*document)(const Record&)>
 Result<report::PageReport> page_of(const ReportFile& file) {
   auto record = model::from_json<Record>(file.json);
-  if (!record)
-    return usage_error(fmt::format("{}: {}", file.path, record.error().what),
-                       "the file was not written by hwprof, or changed since");
+  constexpr const char* kNotOurs = "the file was not written by hwprof, or changed since";
+  if (!record) return usage_error(fmt::format("{}: {}", file.path, record.error().what), kNotOurs);
+  if (const std::string_view missing = what_is_missing(*record); !missing.empty())
+    return usage_error(fmt::format("{}: {}", file.path, missing), kNotOurs);
   complete(*record);
   return report::PageReport{document(*record), file.json.dump(2, ' ', true) + "\n"};
 }
