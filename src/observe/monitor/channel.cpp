@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -14,12 +13,10 @@
 namespace hwprof::observe {
 namespace {
 
-// What one half has to give the other: files and folders, names (O_PATH) and events.
+// What the worker has to give the monitor: names of files (O_PATH), and events. A file that is open
+// asks its file system at each close (FUSE_FLUSH), which may be a program of that user's.
 bool closes_at_once(const UniqueFd& fd) {
-  struct stat status {};
   if ((::fcntl(fd.get(), F_GETFL) & O_PATH) != 0) return true;
-  if (::fstat(fd.get(), &status) != 0) return false;
-  if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return true;
   constexpr std::string_view kEvent = "anon_inode:[perf_event]";
   std::array<char, kEvent.size() + 1> name{};
   const ssize_t length =
@@ -64,7 +61,7 @@ void Channel::leave() {
 }
 
 // Of the next message, which keeps it as well: what is refused here stays there, and is not closed.
-bool Channel::take_descriptor(UniqueFd& fd) const {
+bool Channel::take_descriptor(UniqueFd& fd, bool trusted) const {
   constexpr std::size_t kOne = CMSG_LEN(sizeof(int));  // the kernel gives no second one
   alignas(cmsghdr) std::array<char, kOne> control{};
   msghdr message{};
@@ -79,14 +76,15 @@ bool Channel::take_descriptor(UniqueFd& fd) const {
     std::memcpy(&one, CMSG_DATA(rights), sizeof one);
     fd.reset(one);
   }
-  return (message.msg_flags & MSG_CTRUNC) == 0 && (!fd.valid() || closes_at_once(fd));
+  return (message.msg_flags & MSG_CTRUNC) == 0 && (!fd.valid() || trusted || closes_at_once(fd));
 }
 
-bool Channel::receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd) const {
+bool Channel::receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd,
+                            bool trusted) const {
   text.resize(kMostText);
   fd.reset();
-  if (!take_descriptor(fd)) {
-    fd.reset();
+  if (!take_descriptor(fd, trusted)) {
+    fd.release();  // not closed, and the last: nothing is received any more
     return false;
   }
   std::array<iovec, 2> parts{{{head, size}, {text.data(), text.size()}}};

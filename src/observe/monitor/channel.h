@@ -35,7 +35,13 @@ class Channel {
   template <class Head>
   [[nodiscard]] bool receive(Head& head, std::string& text, UniqueFd& fd) const {
     static_assert(std::is_trivially_copyable_v<Head>);
-    return receive_bytes(&head, sizeof head, text, fd);
+    return receive_bytes(&head, sizeof head, text, fd, false);
+  }
+  // The same from whom nothing bad comes: any descriptor is taken.
+  template <class Head>
+  [[nodiscard]] bool receive_trusted(Head& head, std::string& text, UniqueFd& fd) const {
+    static_assert(std::is_trivially_copyable_v<Head>);
+    return receive_bytes(&head, sizeof head, text, fd, true);
   }
   Channel(Channel&&) = default;
   Channel& operator=(Channel&&) = delete;
@@ -47,9 +53,10 @@ class Channel {
 
  private:
   explicit Channel(int fd) : fd_(fd) {}
-  bool take_descriptor(UniqueFd& fd) const;
+  bool take_descriptor(UniqueFd& fd, bool trusted) const;
   bool send_bytes(const void* head, std::size_t size, std::string_view text, int fd) const;
-  bool receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd) const;
+  bool receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd,
+                     bool trusted) const;
 
   UniqueFd fd_;
 };

@@ -81,6 +81,7 @@ class Monitor {
   void take_signals();
   void take_question();
   [[nodiscard]] bool has_question() const;
+  void give_up();
   void end_worker();
   [[nodiscard]] std::optional<Clock::time_point> deadline() const;
   [[nodiscard]] milliseconds longest_wait() const;
@@ -107,7 +108,7 @@ class Monitor {
   bool was_released_ = false;  // some time, and it ran
   unsigned runs_ = 0;
   bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
-  bool given_up_ = false;  // the worker was killed, and may take its time to end
+  std::optional<Clock::time_point> given_up_;  // when the worker was killed for its silence
   Clock::time_point began_, heard_;
   Clock::time_point turn_;            // since when it is the worker's
   std::vector<int> waiting_signals_;  // came before the command could take them
@@ -125,7 +126,7 @@ void Monitor::take_signals() {
       const auto now = Clock::now();
       // The first one while no program runs ends the ladder, or what is attached to; who then asks
       // again does not want to wait for the report.
-      if (hurried_ && worker_ && now - *hurried_ > kSecondSignal) ::kill(worker_->pid, SIGKILL);
+      if (hurried_ && worker_ && now - *hurried_ > kSecondSignal) give_up();
       if (!running_ && !hurried_) hurried_ = now;
       if (end_wanted_ == 0 && options_.attach) turn_ = now;
       end_wanted_ = signal->number;
@@ -351,10 +352,16 @@ void Monitor::end_worker() {
   worker_.reset();
 }
 
+void Monitor::give_up() {
+  ::kill(worker_->pid, SIGKILL);
+  if (!given_up_) given_up_ = Clock::now();
+}
+
 // By when the worker must have ended, if there is such a time.
 std::optional<Clock::time_point> Monitor::deadline() const {
-  if (!worker_ || given_up_) return std::nullopt;
   const MonitorPatience& patience = options_.patience;
+  if (!worker_) return std::nullopt;
+  if (given_up_) return *given_up_ + patience.end;
   if (outcome_) return heard_ + patience.end;
   if (running_ || (options_.attach && end_wanted_ == 0)) return std::nullopt;
   return std::min(heard_ + patience.silence, turn_ + patience.work);
@@ -370,7 +377,7 @@ milliseconds Monitor::longest_wait() const {
 void Monitor::serve(Worker worker) {
   requests_.observe_own(worker.pid);  // it measures itself, too
   worker_.emplace(std::move(worker));
-  given_up_ = false;
+  given_up_.reset();
   heard_ = turn_ = Clock::now();
   while (worker_ || running_) {
     // Who waits for an answer has no question, nor has who has finished.
@@ -397,9 +404,12 @@ void Monitor::serve(Worker worker) {
     } else if (reader_ && (waiting[4].revents != 0 || Clock::now() - heard_ > kLongestRead)) {
       end_reading();
     }
-    if (const auto end = deadline(); end && Clock::now() >= *end) {
-      ::kill(worker_->pid, SIGKILL);
-      given_up_ = true;
+    const auto end = deadline();
+    if (!end || Clock::now() < *end) continue;
+    if (given_up_) {  // a file system of somebody's own making keeps it from ending
+      end_worker();
+    } else {
+      give_up();
     }
   }
 }

@@ -19,7 +19,8 @@ enum class Ask : std::uint32_t {
                  // event
   kOpenFile,     // kind, pid, start, end; path as text -> the file
   kBeginProbes,  // -> whether uprobes can be set
-  kReadRoutines,  // the file -> number: what the next one calls it. Answered once it has been read
+  kReadRoutines,  // the file, by name (O_PATH) -> number: what the next one calls it. Answered once
+                  // it has been read
   kDefineProbes,  // number, generation; ProbePoints as text -> their events
   kRemoveProbes,  // -> what stays, as text
   kStart,         // the command; variables as text, each ended by a zero -> pid

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -245,12 +247,17 @@ Result<void> Requests::begin_probes() {
 
 Result<RoutineReader> Requests::start_reader(UniqueFd file) const {
   struct stat status {};
-  // Open to be read: a name alone (O_PATH) takes no right on the file.
+  struct statfs system {};
   const int flags = ::fcntl(file.get(), F_GETFL);
-  if (probes_ == nullptr || flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY ||
-      ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (probes_ == nullptr || flags < 0 || (flags & O_PATH) == 0 ||
+      ::fstatfs(file.get(), &system) != 0) {
     return refused(EINVAL, "this is no file for a probe");
   }
+  // The kernel would read it for the probe, and wait for that program as long as it likes.
+  if (system.f_type == FUSE_SUPER_MAGIC)
+    return refused(EPERM, "its file system is a program of some user's (FUSE)");
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return refused(EINVAL, "this is no file for a probe");
   if (probed_files_.size() >= kMostProbedFiles)
     return refused(ENOSPC, fmt::format("more than {} files would be probed", kMostProbedFiles));
   if (reads_no_more_) return refused(ETIMEDOUT, "another file took too long to read");

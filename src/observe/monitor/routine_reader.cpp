@@ -1,5 +1,6 @@
 #include "src/observe/monitor/routine_reader.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -50,7 +51,11 @@ Result<RoutineReader> RoutineReader::start(UniqueFd file, const Account& user) {
 void RoutineReader::read(const Account& user) try {
   SignalWatch::restore_in_child();
   if (!enter_sandbox(user, {file_.get()})) ::_exit(1);
-  const auto file = read_routines(std::move(file_), "");
+  // A name alone (O_PATH) takes no right on the file: whether that user may read it shows here.
+  const std::string name = fmt::format("/proc/self/fd/{}", file_.get());
+  UniqueFd opened(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!opened.valid()) ::_exit(1);
+  const auto file = read_routines(std::move(opened), "");
   if (!file) ::_exit(0);
   for (const EntryPoint& entry : file->entries) {
     Found::Place& place = found_->places.at(found_->places_used);

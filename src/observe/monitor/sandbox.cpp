@@ -142,6 +142,15 @@ Result<void> filter_system_calls() {
   return {};
 }
 
+// Linux 5.9; before that, and where a filter refuses the call, one by one.
+void close_between(unsigned first, unsigned last) {
+  if (first > last || ::syscall(SYS_close_range, first, last, 0) == 0) return;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  for (unsigned fd = first; fd <= last && fd < std::max<rlim_t>(limit.rlim_max, kDescriptors); ++fd)
+    ::close(static_cast<int>(fd));
+}
+
 // What hwprof was started with, and what its root part has open, is none of the worker's business.
 void close_all_but(std::initializer_list<int> kept) {
   unsigned next = STDERR_FILENO + 1;
@@ -149,10 +158,10 @@ void close_all_but(std::initializer_list<int> kept) {
   std::sort(sorted.begin(), sorted.end());
   for (const int fd : sorted) {
     const auto end = static_cast<unsigned>(fd);
-    if (end > next) ::syscall(SYS_close_range, next, end - 1, 0);
+    if (end > next) close_between(next, end - 1);
     next = end + 1;
   }
-  ::syscall(SYS_close_range, next, ~0U, 0);  // Linux 5.9; before that they stay
+  close_between(next, ~0U);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ enum class Format { kText, kJson, kCsv, kMarkdown, kHtml };
 struct Output {
   Format format = Format::kText;
   std::string file;   // empty: standard output, or standard error where that is the program's
-  std::string page;   // an HTML page besides the report; empty: none
+  std::string page = {};  // an HTML page besides the report; empty: none
   bool full = false;  // of kText: all there is, not only what matters most; the others have all
 };
 
