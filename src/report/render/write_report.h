@@ -18,9 +18,9 @@ enum class Format { kText, kJson, kCsv, kMarkdown, kHtml };
 
 struct Output {
   Format format = Format::kText;
-  std::string file;   // empty: standard output, or standard error where that is the program's
+  std::string file;       // empty: standard output, or standard error where that is the program's
   std::string page = {};  // an HTML page besides the report; empty: none
-  bool full = false;  // of kText: all there is, not only what matters most; the others have all
+  bool full = false;      // of kText: all there is, not only what matters most; the others have all
 };
 
 // Whether a page is made, which can show what no other format does.
