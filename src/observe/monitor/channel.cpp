@@ -84,7 +84,7 @@ bool Channel::receive_bytes(void* head, std::size_t size, std::string& text, Uni
   text.resize(kMostText);
   fd.reset();
   if (!take_descriptor(fd, trusted)) {
-    fd.release();  // not closed, and the last: nothing is received any more
+    static_cast<void>(fd.release());  // open to the end, and the last: nothing comes any more
     return false;
   }
   std::array<iovec, 2> parts{{{head, size}, {text.data(), text.size()}}};
