@@ -247,7 +247,8 @@ namespace {
 
 // What was typed, for a run that is one of many: its report is JSON on standard output.
 std::vector<std::string> turn_arguments(const std::vector<std::string>& words) {
-  constexpr std::string_view kWithValue[] = {"--against-binary", "--format", "--output", "-o"};
+  constexpr std::string_view kWithValue[] = {"--against-binary", "--format", "--output", "-o",
+                                             "--report"};
   constexpr std::string_view kFlags[] = {"--json", "--full", "-q", "--quiet"};
   std::vector<std::string> kept;
   for (std::size_t i = 1; i < words.size(); ++i) {

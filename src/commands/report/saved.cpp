@@ -9,7 +9,6 @@
 
 #include "src/commands/report/whole.h"
 #include "src/model/from_json.h"
-#include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
 

@@ -108,7 +108,7 @@ class Monitor {
   bool was_released_ = false;  // some time, and it ran
   unsigned runs_ = 0;
   bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
-  std::optional<Clock::time_point> given_up_;  // when the worker was killed for its silence
+  std::optional<Clock::time_point> given_up_;  // when the worker was killed by us
   Clock::time_point began_, heard_;
   Clock::time_point turn_;            // since when it is the worker's
   std::vector<int> waiting_signals_;  // came before the command could take them

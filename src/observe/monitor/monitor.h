@@ -29,7 +29,7 @@ namespace hwprof::observe {
 struct MonitorPatience {
   std::chrono::milliseconds silence{180'000};  // that has the command's end, and asks nothing
   std::chrono::milliseconds work{900'000};     // from the command's end, whatever it asks
-  std::chrono::milliseconds end{10'000};       // once it has said its exit code
+  std::chrono::milliseconds end{10'000};       // once it has said its exit code, or was killed
 };
 
 struct MonitorOptions {
