@@ -267,6 +267,20 @@ int tiny(int times) {
   return 0;
 }
 
+// Three calls of some ms among many short ones.
+int long_ones() {
+  constexpr int kDepth = 64'000;
+  auto* x = new float[64 * kDepth]();
+  const int n = 64, depth = kDepth;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < 3; ++i) {
+    sgemm_("N", "N", &n, &n, &depth, &one, x, &n, x, &depth, &zero, c, &n);
+    sgemm(2, 2, 2, 333 + (i == 2 ? 1 : 0));
+  }
+  delete[] x;
+  return 0;
+}
+
 // Two shapes in a pattern: three calls of the one, one of the other.
 int mixed(int times) {
   for (int i = 0; i < times / 4; ++i) {
@@ -304,6 +318,7 @@ int main(int count, char** words) {
   if (is("fork")) return forks(words[0]);
   if (is("transparent")) return transparent();
   if (is("seccomp")) return filtered();
+  if (is("long")) return long_ones();
   if (is("wait")) return waits();
   if (is("tiny")) return tiny(count > 2 ? std::atoi(words[2]) : 100'000);
   if (is("mixed")) return mixed(count > 2 ? std::atoi(words[2]) : 400'000);

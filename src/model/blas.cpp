@@ -219,6 +219,7 @@ const Record& record<CallShape>() {
           .null_if_empty()
           .read_by<take_form>(),
       field<&CallShape::count>("count", "", "calls"),
+      field<&CallShape::time_ns>("time_ns", "ns", "inside them, all threads added up"),
   };
   static constexpr Record kRecord{
       "CallShape", "The result is m x n, each of its elements the sum of k products.", kFields};
@@ -254,6 +255,8 @@ const Record& record<Called>() {
                                  "programs that ran, one an execve; null: not known"),
       field<&Called::executions_watched>("executions_watched", "",
                                          "of those: every call could be seen"),
+      field<&Called::spans>("spans", "", "the longest of the calls, in the order of time"),
+      field<&Called::spans_note>("spans_note", "", "which are left out").null_if_empty(),
       field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
       field<&Called::reason>("reason", "", "why `how` is none, or not the best one")
           .null_if_empty(),
@@ -306,6 +309,19 @@ const Record& record<HotLine>() {
       field<&HotLine::fraction>("fraction", "", "of all samples"),
   };
   static constexpr Record kRecord{"Line", "Of source code.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<TraceSpan>() {
+  static constexpr Field kFields[] = {
+      field<&TraceSpan::name>("name", "", "of the region; of a call the routine and its shape"),
+      field<&TraceSpan::thread>("thread", "", ""),
+      field<&TraceSpan::depth>("depth", "", "in how many others"),
+      field<&TraceSpan::start_ns>("start_ns", "ns", "since the first"),
+      field<&TraceSpan::duration_ns>("duration_ns", "ns", ""),
+  };
+  static constexpr Record kRecord{"Span", "A call of a region, or of a routine.", kFields};
   return kRecord;
 }
 

@@ -193,6 +193,7 @@ struct CallShape {
   bool transposed_a = false;  // or its conjugate
   bool transposed_b = false;
   std::uint64_t count = 0;
+  std::optional<double> time_ns = {};  // inside those calls, all threads added up
 };
 std::string form_of(const CallShape& shape);  // "A^T, row-major"; "" where nothing is to be said
 
@@ -218,6 +219,8 @@ struct Called {
   // could be seen. Absent: not known.
   std::optional<std::uint64_t> executions, executions_watched;
   std::set<std::string> elsewhere;    // of the libraries; as LoadedLibrary has it
+  std::vector<TraceSpan> spans;       // the longest outermost calls, in the order of time
+  std::string spans_note;             // which are left out
   std::vector<std::string> blind_to;  // what this way of watching cannot see, a sentence each
   std::string reason;                 // why `how` is none, or not the best one
 

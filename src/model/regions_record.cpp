@@ -96,19 +96,6 @@ const Record& record<Region>() {
 }
 
 template <>
-const Record& record<TraceSpan>() {
-  static constexpr Field kFields[] = {
-      field<&TraceSpan::name>("name", "", "of the region"),
-      field<&TraceSpan::thread>("thread", "", ""),
-      field<&TraceSpan::depth>("depth", "", "in how many others"),
-      field<&TraceSpan::start_ns>("start_ns", "ns", "since the first"),
-      field<&TraceSpan::duration_ns>("duration_ns", "ns", ""),
-  };
-  static constexpr Record kRecord{"Span", "A call of a region.", kFields};
-  return kRecord;
-}
-
-template <>
 const Record& record<RegionTrace>() {
   static constexpr Field kFields[] = {
       field<&RegionTrace::path>("path", "", "of the file"),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/model/machine.h"
+#include "src/model/stacks.h"
 
 namespace hwprof::model {
 
@@ -56,14 +57,6 @@ struct Region {
   std::optional<double> gflops;                   // of one thread; absent: nothing was declared
   std::optional<RegionMemory> memory;             // absent: Regions::memory_reason
   std::vector<RegionCount> counts;                // the same events in each row
-};
-
-// A call of a region.
-struct TraceSpan {
-  std::string name, thread;
-  std::size_t depth = 0;  // in how many others
-  double start_ns = 0;    // since the first
-  double duration_ns = 0;
 };
 
 struct RegionTrace {
@@ -124,8 +117,6 @@ const Record& record<RegionMemory>();
 template <>
 const Record& record<Region>();
 template <>
-const Record& record<TraceSpan>();
-template <>
 const Record& record<RegionTrace>();
 template <>
 const Record& record<OverheadRow>();
@@ -140,6 +131,5 @@ const Record& record<RegionsFile>();
 
 namespace hwprof::report {
 using model::GroupBy, model::RegionView, model::RegionCount, model::RegionMemory, model::Region,
-    model::TraceSpan, model::RegionTrace, model::WatchMode, model::OverheadRow, model::Regions,
-    model::RegionsFile;
+    model::RegionTrace, model::WatchMode, model::OverheadRow, model::Regions, model::RegionsFile;
 }  // namespace hwprof::report

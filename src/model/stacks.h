@@ -1,7 +1,8 @@
-// Where CPU time went, by call stack and by source line: what flame graphs are drawn from. Plain
-// structs, so that what samples and what draws know nothing of each other.
+// Where time went, by call stack, by source line and call by call: what flame graphs and timelines
+// are drawn from. Plain structs, so that what measures and what draws know nothing of each other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,13 +25,23 @@ struct HotLine {
   double fraction = 0;  // of all samples
 };
 
+// A call of a region or of a routine.
+struct TraceSpan {
+  std::string name, thread;
+  std::size_t depth = 0;  // in how many others
+  double start_ns = 0;    // since the first
+  double duration_ns = 0;
+};
+
 template <>
 const Record& record<FoldedStack>();
 template <>
 const Record& record<HotLine>();
+template <>
+const Record& record<TraceSpan>();
 
 }  // namespace hwprof::model
 
 namespace hwprof::report {
-using model::FoldedStack, model::HotLine;
+using model::FoldedStack, model::HotLine, model::TraceSpan;
 }  // namespace hwprof::report

@@ -12,6 +12,7 @@ from evidence_harness import (AS_ROOT, CALLER, EvidenceTest, has_uprobes, needs_
                               needs_samples, sites)
 from harness import BINARY
 
+BY_UPROBES = ["--no-ladder", "--calls-by", "uprobes"]
 needs_uprobes = unittest.skipUnless(has_uprobes(), "needs uprobes, and root for them")
 
 # Calls sgemm_ of a library that no file of the program names: LIBRARY TIMES [SECONDS [fork]].
@@ -105,9 +106,11 @@ class Coverage(EvidenceTest):
 
     @needs_samples
     def test_no_call_is_said_where_all_was_watched(self):
-        for more in [self.more()] + ([{}] if has_uprobes() else []):
-            with self.subTest(**more):
-                done, report = self.observe("sh", "-c", "/bin/true; /bin/true; exit 3", **more)
+        ways = [(["--no-ladder"], self.more())] + ([(BY_UPROBES, {})] if has_uprobes() else [])
+        for options, more in ways:
+            with self.subTest(options):
+                done, report = self.observe("sh", "-c", "/bin/true; /bin/true; exit 3",
+                                            options=options, **more)
                 self.assertEqual(done.returncode, 3)
                 self.assertEqual((called(report)["executions"],
                                   called(report)["executions_watched"]), (3, 3))
@@ -140,7 +143,7 @@ class Coverage(EvidenceTest):
                     *OWN_NAMESPACES, "sh", "-c",
                     "mount -t tmpfs none /mnt && cp %s /mnt/libelsewhere.so && "
                     "exec %s /mnt/libelsewhere.so 300 0.3" % (self.library, self.program),
-                    options=["--no-ladder", *user])
+                    options=[*BY_UPROBES, *user])
                 self.assertEqual(count(report), 300, called(report))
                 self.assertEqual(sites(report, "sgemm_")[0]["library"], "/mnt/libelsewhere.so")
 
@@ -156,7 +159,7 @@ class Coverage(EvidenceTest):
         _, report = self.observe(
             *OWN_NAMESPACES, "sh", "-c",
             "cp %s %s/x && mount --bind %s/x %s && exec %s %s 300 0.3" % (
-                self.library, empty, empty, other, self.program, other))
+                self.library, empty, empty, other, self.program, other), options=BY_UPROBES)
         self.assertEqual(count(report), 300, called(report))
 
     @needs_uprobes
@@ -170,7 +173,8 @@ class Coverage(EvidenceTest):
         _, report = self.observe(
             *OWN_NAMESPACES, "sh", "-c",
             "cp %s %s/x && mount --bind %s/x %s && exec %s %s 300 0.3" % (
-                self.library, empty, empty, other, self.program, other), options=[])
+                self.library, empty, empty, other, self.program, other),
+            options=["--calls-by", "uprobes"])
         self.assertEqual(report["blas"]["ladder"], [])
         self.assertIn("mount namespace", report["blas"]["ladder_note"])
 
@@ -178,7 +182,7 @@ class Coverage(EvidenceTest):
     def test_short_processes_that_load_a_library_late(self):
         """None of them lives until hwprof has seen what it loads, but those after it are watched."""
         hwprof = subprocess.Popen(
-            [BINARY, "run", "--no-ladder", "--format", "json", "-o", self.path("report.json"), "--",
+            [BINARY, "run", *BY_UPROBES, "--format", "json", "-o", self.path("report.json"), "--",
              "sh", "-c", "i=0; while [ $i -lt 240 ]; do \"$CALLS\" \"$LIBRARY\" 5 >/dev/null; "
              "i=$((i + 1)); done; echo done; sleep 1"],
             stdout=subprocess.PIPE, text=True,
@@ -199,7 +203,8 @@ class Coverage(EvidenceTest):
     @needs_uprobes
     def test_very_short_programs_leave_it_open(self):
         """Where all have ended before they could be watched."""
-        _, report = self.observe("sh", "-c", "exec \"$CALLS\" \"$LIBRARY\" 5", env=self.hidden())
+        _, report = self.observe("sh", "-c", "exec \"$CALLS\" \"$LIBRARY\" 5",
+                                 options=BY_UPROBES, env=self.hidden())
         if count(report) == 0:
             self.check_inconclusive(report)
 

@@ -10,6 +10,7 @@ from evidence_harness import (AS_ROOT, CALLER, EvidenceTest, VERDICTS, has_uprob
                               needs_caller, needs_root, needs_samples, shapes, sites)
 from harness import hwprof
 
+BY_UPROBES = ["--no-ladder", "--calls-by", "uprobes"]
 WIDTHS = {"512", "256", "128", "scalar"}
 
 
@@ -30,9 +31,24 @@ class Levels(EvidenceTest):
 
     @unittest.skipUnless(has_uprobes(), "needs root and uprobes")
     def test_root_counts_every_call_and_shape_by_uprobes(self):
-        done, report = self.observe(CALLER, "fortran")
+        done, report = self.observe(CALLER, "fortran", options=BY_UPROBES)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_calls(report, "uprobe")
+
+    @needs_root
+    def test_root_counts_every_call_and_shape_by_audit(self):
+        done, report = self.observe(CALLER, "fortran")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_calls(report, "audit")
+
+    def test_the_audit_library_times_every_call(self):
+        _, report = self.observe(CALLER, "busy", "0.5", options=["--no-ladder", "--calls-by", "audit"])
+        called = report["blas"]["evidence"]["called"]
+        site = sites(report, "sgemm_")[0]
+        self.assertGreater(site["time_ns"], 0)
+        self.assertEqual(site["time_ns"], site["shapes"][0]["time_ns"])
+        self.assertLessEqual(site["time_ns"], 1e9 * report["wall_s"])
+        self.assertEqual(called["wall_ns"], site["time_ns"], "one thread calls")
 
     @needs_root
     def test_nobody_counts_every_call_and_shape_by_audit(self):
@@ -40,7 +56,7 @@ class Levels(EvidenceTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_calls(report, "audit")
 
-    @unittest.skipIf(AS_ROOT, "root has uprobes")
+    @unittest.skipIf(AS_ROOT, "another test")
     def test_an_ordinary_user_counts_every_call_and_shape_by_audit(self):
         done, report = self.observe(CALLER, "fortran")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -63,7 +79,7 @@ class Levels(EvidenceTest):
 
     @unittest.skipUnless(has_uprobes(), "needs root and uprobes")
     def test_each_routine_has_its_own_shape_and_flop_by_uprobes(self):
-        self.check_shapes(self.observe(CALLER, "others")[1])
+        self.check_shapes(self.observe(CALLER, "others", options=BY_UPROBES)[1])
 
     def test_each_routine_has_its_own_shape_and_flop_by_audit(self):
         more = self.as_nobody() if AS_ROOT else {}
@@ -169,10 +185,10 @@ class Levels(EvidenceTest):
 
     @unittest.skipUnless(has_uprobes(), "needs root and uprobes")
     def test_probes_on_tiny_calls_are_marked(self):
-        report = self.observe(CALLER, "tiny", "30000")[1]
+        report = self.observe(CALLER, "tiny", "30000", options=BY_UPROBES)[1]
         self.assertGreater(report["blas"]["evidence"]["called"]["added_ns"], 30000 * 700)
         self.assertGreater(report["slowed_by_observing"], 0.05)
-        text = hwprof("run", "--no-ladder", "--", CALLER, "tiny", "30000").stderr
+        text = hwprof("run", *BY_UPROBES, "--", CALLER, "tiny", "30000").stderr
         self.assertIn("slowed by observing: about ", " ".join(text.split()))
 
     def test_the_exit_code_passes(self):
@@ -284,7 +300,7 @@ class Environment(EvidenceTest):
 
     @unittest.skipUnless(has_uprobes(), "needs root and uprobes")
     def test_nothing_is_added_with_uprobes(self):
-        self.assertEqual(self.shown(), "[] [] 0\n")
+        self.assertEqual(self.shown("--calls-by", "uprobes"), "[] [] 0\n")
 
     def test_audit_without_root_and_nothing_with_no_calls(self):
         more = self.as_nobody() if AS_ROOT else {}

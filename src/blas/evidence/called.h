@@ -1,5 +1,6 @@
 // E3: who called which BLAS routine of which library, how often, with which shapes, for how long.
-// Root watches by uprobes, anybody else by LD_AUDIT; never both, or calls would count twice.
+// A program that is started is watched by LD_AUDIT; one that ignores it (static, setuid), or runs
+// already, by uprobes, for root. Never by both, or calls would count twice.
 //
 // Shapes are those of a product m x k times k x n, whatever the routine: a matrix by a vector has
 // n = 1, an outer product k = 1, a dot product m = n = 1. FLOP count 2 m n k, of complex numbers 8.

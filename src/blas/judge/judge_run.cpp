@@ -223,7 +223,7 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     result.why = fmt::format("{}, but {}",
                              work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
                              what_was_not_watched(called));
-    if (called.how == "audit") result.fix = "run hwprof as root";
+    if (called.how == "audit") result.fix = "run hwprof as root, with --calls-by uprobes";
     return;
   }
   result.verdict = VerdictKind::kNotCalled;

@@ -32,7 +32,10 @@ Evidence Evidence::prepare(const RunRequest& request) {
   state->sampling_options = {
       .hz = request.frequency_hz, .stacks = request.stacks, .lines = request.lines};
   if (request.calls) {
-    state->calls = blas::CallWatch::prepare({.command = request.command, .attach = request.attach});
+    state->calls = blas::CallWatch::prepare({.command = request.command,
+                                             .attach = request.attach,
+                                             .allow_uprobes = request.calls_by != CallsBy::kAudit,
+                                             .allow_audit = request.calls_by != CallsBy::kUprobes});
   } else {
     state->found.called.reason = "not watched (--no-calls)";
   }

@@ -13,6 +13,9 @@
 
 namespace hwprof {
 
+// kBest: the audit library where the program loads it, else uprobes.
+enum class CallsBy { kBest, kAudit, kUprobes };
+
 // What is observed, and with which means. `hwprof blas -- COMMAND` asks the same.
 struct RunRequest {
   std::vector<std::string> command;      // run unchanged, without a shell
@@ -22,6 +25,7 @@ struct RunRequest {
   std::vector<std::string> events;       // empty: the default list
   std::optional<std::string> user;       // whose rights the command gets
   bool counters = true, calls = true, samples = true, ladder = true;
+  CallsBy calls_by = CallsBy::kBest;
   unsigned repeat = 0, warmup = 0;     // runs for the times alone, after the observed one
   bool ignore_failure = false;         // repeat whatever the exit code
   bool lines = false, stacks = false;  // of samples: by source line; call stacks

@@ -16,6 +16,9 @@ namespace {
 
 constexpr std::uint64_t kMaxFrequency = 10000;
 constexpr std::uint64_t kMostRuns = 10000;
+constexpr cli::Choice<CallsBy> kCallsBy[] = {{"best", CallsBy::kBest},
+                                             {"audit", CallsBy::kAudit},
+                                             {"uprobes", CallsBy::kUprobes}};
 
 // How it is observed; --no-samples, which the drawings exclude.
 cli::Option declare_observation(cli::Options& options, RunRequest& request,
@@ -110,6 +113,11 @@ cli::Action run_command(cli::Options& options) {
             "Go on repeating when a run fails. Default: stop, and say which.")
       .needs(repeat);
   const auto no_samples = declare_observation(options, request, events);
+  options.value("--calls-by", "WAY", request.calls_by, cli::choice(kCallsBy),
+                "Watch calls of a BLAS by WAY: audit, stubs that the dynamic loader binds (60 ns a "
+                "call); uprobes, probes of the kernel (3 us a call, only for root), which see static "
+                "programs and those in containers, too; best, audit where the command loads it. "
+                "Default: best.");
   cli::region_view(options, request.region_view);
   cli::trace(options, request.trace);
   declare_drawings(options, *to, no_samples);

@@ -7,21 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
-#include "src/observe/calls/call_tally.h"
-#include "src/observe/calls/routine_file.h"
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/observe/audit/ticks.h"
 
 namespace hwprof::observe {
 namespace {
@@ -30,58 +25,21 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLibraryName = "libhwprof-audit.so";
 
-// The watched program writes these, at any time and anything.
-std::string text_at(const char* text, std::size_t room) { return {text, ::strnlen(text, room)}; }
-std::uint32_t load(const std::uint32_t& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
-std::uint64_t load(const audit::u64& value) { return __atomic_load_n(&value, __ATOMIC_RELAXED); }
+// What takes less is counted, and its time added up, but not recorded: a record costs 20 ns.
+constexpr double kLongCallNs = 20'000;
+// Between two readings of both clocks, so that their rate is known to 1 in 10,000.
+constexpr double kCalibrationNs = 2e6;
 
-std::string canonical(const std::string& path) {
-  std::error_code error;
-  const std::string found = fs::canonical(path, error);
-  return error ? path : found;
-}
-
-struct Bound {
-  std::string symbol, caller, library;
-  bool blas = true;
-  ShapeCounts shapes;
-  std::uint64_t count = 0;
-};
-
-// Nothing where the site has not been called, or is no site.
-std::optional<Bound> read_site(const audit::Table& table, const audit::Site& site) {
-  Bound bound;
-  const std::uint32_t caller = load(site.caller), library = load(site.library);
-  bound.symbol = text_at(site.symbol, audit::kSymbolBytes);
-  Routine routine;
-  if (caller >= audit::kFiles || library >= audit::kFiles ||
-      !find_routine(bound.symbol.c_str(), routine)) {
-    return std::nullopt;
-  }
-  bound.blas = routine.blas;
-  bound.shapes = ShapeCounts(routine);
-  for (const audit::Shard& shard : site.shards) {
-    const std::uint64_t others = load(shard.others);
-    bound.shapes.add_others(others);
-    bound.count += others;
-    for (const audit::CountedShape& slot : shard.shapes) {
-      if (load(slot.state) != audit::kReady) continue;
-      const std::uint64_t count = load(slot.count);
-      const Shape shape = slot.shape;  // does not change any more
-      if (count > 0) bound.shapes.add(shape, count);
-      bound.count += count;
-    }
-  }
-  if (bound.count == 0) return std::nullopt;
-  bound.caller = canonical(text_at(table.files[caller].path, audit::kPathBytes));
-  bound.library = canonical(text_at(table.files[library].path, audit::kPathBytes));
-  return bound;
-}
-
-bool serves_blas(const std::string& path) {
-  const auto file = open_routine_file(path);
-  return file && std::any_of(file->entries.begin(), file->entries.end(),
-                             [](const EntryPoint& entry) { return entry.routine.blas; });
+// What the kernel has found to be one clock for all CPUs at one rate, if not always the best one.
+audit::Clock choose_clock() {
+#if defined(__x86_64__)
+  const auto sources =
+      read_text_file("/sys/devices/system/clocksource/clocksource0/available_clocksource");
+  const bool good = sources && (" " + *sources).find(" tsc") != std::string::npos;
+  return good ? audit::Clock::kCounter : audit::Clock::kKernel;
+#else
+  return audit::Clock::kCounter;
+#endif
 }
 
 }  // namespace
@@ -126,6 +84,10 @@ Result<Audit> Audit::create(const std::string& library) {
                              fmt::format("no memory to count calls in: {}", std::strerror(errno)));
   }
   audit.table_ = static_cast<audit::Table*>(memory);
+  audit.began_ = Moment::now();
+  audit.clock_ = audit.table_->clock = choose_clock();
+  const double ns_per_tick = audit.clock_ == audit::Clock::kKernel ? 1 : rate_since(audit.began_);
+  audit.table_->long_ticks = static_cast<audit::u64>(kLongCallNs / ns_per_tick);
   audit.table_->nonce = audit.nonce_;
   audit.table_->magic = audit::kMagic;
   return audit;
@@ -136,6 +98,9 @@ Audit::Audit(Audit&& other) noexcept
       table_(std::exchange(other.table_, nullptr)),
       library_(std::move(other.library_)),
       nonce_(other.nonce_),
+      clock_(other.clock_),
+      began_(other.began_),
+      long_calls_(std::move(other.long_calls_)),
       owner_(other.owner_) {}
 
 Audit::~Audit() {
@@ -149,51 +114,41 @@ std::vector<std::string> Audit::environment() const {
           fmt::format("{}/proc/{}/fd/{}:{}", audit::kVariable, owner_, file_.get(), nonce_)};
 }
 
-std::uint64_t Audit::processes() const { return load(table_->processes); }
-std::uint64_t Audit::unwatched() const { return load(table_->unwatched); }
+std::uint64_t Audit::processes() const { return audit::load(table_->processes); }
+std::uint64_t Audit::unwatched() const { return audit::load(table_->unwatched); }
 
-// A call from a library that serves BLAS itself is the inner half of a call into it (FlexiBLAS, the
-// dispatcher of MKL): it names the backend, and is not counted again.
-std::vector<report::CallSite> Audit::sites() const {
-  std::map<std::tuple<std::string, std::string, std::string>, Bound> merged;
-  for (const audit::Site& site : table_->sites) {
-    if (load(site.state) != audit::kReady) continue;
-    auto bound = read_site(*table_, site);
-    if (!bound) continue;
-    const std::tuple key{bound->symbol, bound->caller, bound->library};
-    if (auto known = merged.find(key); known != merged.end()) {
-      known->second.shapes.merge(bound->shapes);
-      known->second.count += bound->count;
-    } else {
-      merged.emplace(key, std::move(*bound));
-    }
-  }
+void Audit::drain() { long_calls_.read(*table_); }
 
-  std::set<std::string> called;  // libraries
-  std::map<std::string, bool> serves;
-  std::map<std::string, const Bound*> backends;  // by the library in front
-  for (const auto& [key, bound] : merged) {
-    called.insert(bound.library);
-    if (!serves.contains(bound.caller)) serves[bound.caller] = serves_blas(bound.caller);
-    if (!bound.blas || !serves[bound.caller]) continue;
-    const Bound*& backend = backends[bound.caller];
-    if (backend == nullptr || backend->count < bound.count) backend = &bound;
-  }
+AuditedCalls Audit::finish() {
+  drain();
+  drain();  // what was being written is there now, or belongs to a dead process
+  return read_audited_calls(*table_, long_calls_, ns_per_tick());
+}
 
-  std::vector<report::CallSite> sites;
-  for (const auto& [key, bound] : merged) {
-    if (bound.blas && serves[bound.caller] && called.contains(bound.caller)) continue;
-    report::CallSite site;
-    site.symbol = bound.symbol;
-    site.caller = bound.caller;
-    const auto backend = backends.find(bound.library);
-    site.library =
-        bound.blas && backend != backends.end() ? backend->second->library : bound.library;
-    bound.shapes.write(site);
-    sites.push_back(std::move(site));
+Audit::Moment Audit::Moment::now() {
+  // The shortest of some readings: nothing came between its two clocks.
+  constexpr int kReadings = 5;
+  Moment best{};
+  double shortest_ns = 0;
+  for (int i = 0; i < kReadings; ++i) {
+    const double before = hwprof::wall_ns();
+    const Moment moment{audit::counter_ticks(), before};
+    const double took = hwprof::wall_ns() - before;
+    if (i > 0 && took >= shortest_ns) continue;
+    best = {moment.ticks, before + took / 2};
+    shortest_ns = took;
   }
-  most_flop_first(sites);
-  return sites;
+  return best;
+}
+
+double Audit::ns_per_tick() const {
+  return clock_ == audit::Clock::kKernel ? 1 : rate_since(began_);
+}
+
+double Audit::rate_since(const Moment& began) {
+  Moment now = Moment::now();
+  while (now.wall_ns - began.wall_ns < kCalibrationNs) now = Moment::now();
+  return (now.wall_ns - began.wall_ns) / static_cast<double>(now.ticks - began.ticks);
 }
 
 }  // namespace hwprof::observe

@@ -10,8 +10,8 @@
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
-#include "src/model/run_record.h"
-#include "src/observe/calls/audit_table.h"
+#include "src/observe/audit/table.h"
+#include "src/observe/calls/audited_calls.h"
 
 namespace hwprof::observe {
 
@@ -31,15 +31,30 @@ class Audit {
   [[nodiscard]] std::uint64_t processes() const;
   // Bindings that found no room in the table.
   [[nodiscard]] std::uint64_t unwatched() const;
-  // Outermost calls by site.
-  [[nodiscard]] std::vector<report::CallSite> sites() const;
+  // Reads the records of long calls before others take their places: 20 ms are soon enough.
+  void drain();
+  // When all that could call has ended, or is to be left.
+  AuditedCalls finish();
 
  private:
+  struct Moment {
+    std::uint64_t ticks = 0;
+    double wall_ns = 0;
+    static Moment now();
+  };
+
   Audit() = default;
+  [[nodiscard]] double ns_per_tick() const;
+  static double rate_since(const Moment& began);
+
   UniqueFd file_;
   audit::Table* table_ = nullptr;
   std::string library_;
   std::uint64_t nonce_ = 0;
+  // As the table has it, which the watched program can write.
+  audit::Clock clock_ = audit::Clock::kCounter;
+  Moment began_;
+  LongCalls long_calls_;
   pid_t owner_ = 0;  // whose descriptor it is: the environment may be asked for after a fork()
 };
 

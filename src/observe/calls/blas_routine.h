@@ -20,6 +20,9 @@ enum class Work : unsigned char {
   kHalfOfBoth,  // the same of two products, A B' + B A'
 };
 
+// Where the routine's are not known. No BLAS routine has more.
+inline constexpr unsigned char kMostArguments = 24;
+
 struct Routine {
   bool blas = true;           // false: a product of oneDNN, which is not BLAS
   bool timed = false;         // matrix products: long enough that the time inside means something
@@ -32,6 +35,9 @@ struct Routine {
   // matrices; kOne: that dimension is 1, that is not said.
   signed char m = -1, n = -1, k = -1;
   signed char side = -1, transpose_a = -1, transpose_b = -1;
+  // At most so many are no floating-point numbers, the hidden lengths of Fortran's texts among
+  // them: who calls it in another's place passes them on.
+  unsigned char arguments = kMostArguments;
 };
 inline constexpr signed char kOne = -1;
 // k is m where the square matrix stands left, else n.
@@ -113,8 +119,8 @@ struct OtherLibrary {
   Routine routine;
 };
 inline constexpr OtherLibrary kOtherLibraries[] = {
-    {"dnnl_primitive_execute", {.blas = false}},
-    {"mkldnn_primitive_execute", {.blas = false}},
+    {"dnnl_primitive_execute", {.blas = false, .arguments = 4}},
+    {"mkldnn_primitive_execute", {.blas = false, .arguments = 4}},
     {"dnnl_sgemm", {.blas = false, .wide = true, .work = Work::kProduct, .m = 2, .n = 3, .k = 4}},
     {"dnnl_gemm_u8s8s32",
      {.blas = false, .wide = true, .work = Work::kProduct, .m = 3, .n = 4, .k = 5}},
@@ -148,12 +154,26 @@ constexpr signed char position_of(char letter, const char* arguments) {
   return kOne;
 }
 
+constexpr unsigned char count_arguments(const Operation& operation, bool c_interface) {
+  if (*operation.arguments == '\0') return kMostArguments;
+  unsigned count = c_interface && operation.layout_in_c ? 1 : 0;
+  for (const char* letter = operation.arguments; *letter != '\0'; ++letter) {
+    const bool is_text =
+        *letter == 's' || *letter == 'u' || *letter == 't' || *letter == 'v' || *letter == 'd';
+    const bool is_array = *letter == 'A' || *letter == 'B' || *letter == 'C' || *letter == 'x' ||
+                          *letter == 'y';  // and its leading dimension or step
+    count += is_array || (is_text && !c_interface) ? 2 : 1;
+  }
+  return static_cast<unsigned char>(count);
+}
+
 constexpr void set_operation(const Operation& operation, bool c_interface, bool complex,
                              Routine& routine) {
   routine.timed = operation.timed;
   routine.complex = complex;
   routine.layout = c_interface && operation.layout_in_c;
   routine.work = operation.work;
+  routine.arguments = count_arguments(operation, c_interface);
   const auto position = [&](char letter) {
     const signed char at = position_of(letter, operation.arguments);
     return static_cast<signed char>(at < 0 || !routine.layout ? at : at + 1);

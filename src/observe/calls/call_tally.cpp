@@ -3,118 +3,25 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/observe/calls/flop_count.h"
-
 namespace hwprof::observe {
 namespace {
 
 constexpr std::size_t kMostPlaces = 65536;
-constexpr std::size_t kMostIntervals = 4096;
 
 std::optional<Shape> shape_of_hit(const Routine& routine, const ProbeHit& hit) {
   Shape shape;
   return shape_of(routine, hit, shape) ? std::optional(shape) : std::nullopt;
 }
 
-void count_in(ShapeCounts& counts, const std::optional<Shape>& shape) {
+void count_in(ShapeCounts& counts, const std::optional<Shape>& shape, const CountedCalls& calls) {
   if (shape) {
-    counts.add(*shape);
+    counts.add(*shape, calls);
   } else {
-    counts.add_others();
+    counts.add_others(calls);
   }
 }
 
 }  // namespace
-
-std::uint64_t Scale::operator()(std::uint64_t samples) {
-  seen_ += samples;
-  // Each part gets what its end is beyond the end of the part before: roundings do not add up.
-  const std::uint64_t end =
-      seen_ >= samples_ ? all_ : static_cast<std::uint64_t>(static_cast<double>(seen_) * ratio_);
-  return end - std::exchange(given_, end);
-}
-
-void ShapeCounts::keep(const Shape& shape, std::uint64_t count) {
-  if (auto known = counts_.find(shape); known != counts_.end()) {
-    known->second += count;
-  } else if (counts_.size() < kMostShapes) {
-    counts_.emplace(shape, count);
-  } else {
-    others_ += count;
-  }
-}
-
-void ShapeCounts::add(const Shape& shape, std::uint64_t count) {
-  flops_ += flop_count(routine_, shape) * static_cast<double>(count);
-  keep(shape, count);
-}
-
-void ShapeCounts::add_others(std::uint64_t count) {
-  others_ += count;
-  if (count > 0) all_known_ = false;
-}
-
-void ShapeCounts::merge(const ShapeCounts& other) {
-  for (const auto& [shape, count] : other.counts_) keep(shape, count);
-  others_ += other.others_;
-  flops_ += other.flops_;
-  all_known_ = all_known_ && other.all_known_;
-}
-
-void ShapeCounts::merge(const ShapeCounts& sample, Scale& scale) {
-  for (const auto& [shape, count] : sample.counts_) keep(shape, scale(count));
-  others_ += scale(sample.others_);
-  flops_ += sample.flops_ * scale.ratio();
-  all_known_ = all_known_ && sample.all_known_;
-}
-
-void ShapeCounts::write(report::CallSite& site) const {
-  site.count = others_;
-  site.calls_of_other_shapes = others_;
-  std::vector<std::pair<double, report::CallShape>> shapes;
-  for (const auto& [shape, count] : counts_) {
-    site.count += count;
-    const auto is = [form = shape.form](ShapeForm bit) { return (form & bit) != 0; };
-    shapes.push_back({flop_count(routine_, shape) * static_cast<double>(count),
-                      {.m = shape.m,
-                       .n = shape.n,
-                       .k = shape.k,
-                       .row_major = is(kRowMajor),
-                       .right = is(kRightSide),
-                       .transposed_a = is(kTransposedA),
-                       .transposed_b = is(kTransposedB),
-                       .count = count}});
-  }
-  std::stable_sort(shapes.begin(), shapes.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (auto& [flops, shape] : shapes) site.shapes.push_back(shape);
-  if (all_known_ && routine_.work != Work::kUnknown) site.flops = flops_;
-}
-
-void UnionOfTimes::add(std::uint64_t begin_ns, std::uint64_t end_ns) {
-  while (!parts_.empty() && parts_.back().second >= begin_ns) {
-    begin_ns = std::min(begin_ns, parts_.back().first);
-    end_ns = std::max(end_ns, parts_.back().second);
-    parts_.pop_back();
-  }
-  parts_.emplace_back(begin_ns, end_ns);
-  if (parts_.size() <= kMostIntervals) return;
-  before_ns_ += static_cast<double>(parts_.front().second - parts_.front().first);
-  parts_.pop_front();
-}
-
-double UnionOfTimes::ns() const {
-  double sum = before_ns_;
-  for (const auto& [begin, end] : parts_) sum += static_cast<double>(end - begin);
-  return sum;
-}
-
-void most_flop_first(std::vector<report::CallSite>& sites) {
-  std::stable_sort(
-      sites.begin(), sites.end(), [](const report::CallSite& a, const report::CallSite& b) {
-        return std::pair(a.flops.value_or(-1), a.count) > std::pair(b.flops.value_or(-1), b.count);
-      });
-}
 
 std::uint32_t CallTally::watch(WatchedRoutine routine) {
   const EntryPoint& entry = routine.entry;
@@ -235,12 +142,7 @@ void CallTally::book(Thread& thread) {
   const Call& call = *thread.call;
   remember(call.return_address, call.id, {false, call.innermost});
   Site& site = site_of(call.id, call.innermost, call.caller);
-  count_in(site.shapes, call.shape);
-  ++site.count;
-  if (call.time_ns >= 0) {
-    ++site.timed;
-    site.time_ns += call.time_ns;
-  }
+  count_in(site.shapes, call.shape, {1, call.time_ns >= 0 ? 1U : 0U, std::max(call.time_ns, 0.0)});
   thread.call.reset();
 }
 
@@ -267,7 +169,7 @@ void CallTally::add_sample(const ProbeHit& hit) {
     return;
   }
   Site& site = site_of(hit.id, habit.innermost, file_of(caller));
-  count_in(site.sampled, shape_of_hit(routines_[hit.id].entry.routine, hit));
+  count_in(site.sampled, shape_of_hit(routines_[hit.id].entry.routine, hit), {});
   ++site.samples;
 }
 
@@ -280,7 +182,7 @@ bool CallTally::scale_samples(std::uint64_t calls) {
     if (site.samples == 0) continue;
     Scale shapes = scale;
     site.shapes.merge(site.sampled, shapes);
-    site.count += scale(site.samples);
+    scale(site.samples);
     site.sampled = ShapeCounts(routines_[std::get<0>(key)].entry.routine);
     site.samples = 0;
   }
@@ -291,10 +193,11 @@ std::optional<double> CallTally::wall_ns() const {
   bool any = false;
   for (const auto& [key, site] : sites_) {
     if (!routines_[std::get<0>(key)].entry.routine.timed) continue;
-    if (site.timed != site.count) return std::nullopt;
+    const CountedCalls all = site.shapes.all();
+    if (all.timed != all.count) return std::nullopt;
     any = true;
   }
-  return any ? std::optional(inside_.ns()) : std::nullopt;
+  return any ? std::optional(inside_.sum()) : std::nullopt;
 }
 
 void CallTally::stop_timing() {
@@ -313,7 +216,6 @@ std::vector<report::CallSite> CallTally::sites() {
     out.library = reported_as(library);
     out.caller = reported_as(caller);
     site.shapes.write(out);
-    if (site.timed == site.count) out.time_ns = site.time_ns;
     result.push_back(std::move(out));
   }
   most_flop_first(result);

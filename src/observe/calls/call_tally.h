@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +24,8 @@
 
 #include "src/model/run_record.h"
 #include "src/observe/calls/probes.h"
+#include "src/observe/calls/shape_counts.h"
+#include "src/observe/calls/union_of_times.h"
 #include "src/observe/proc/address_space.h"
 
 namespace hwprof::observe {
@@ -34,66 +35,6 @@ struct WatchedRoutine {
   std::string path;  // as the kernel names the mapped file
   EntryPoint entry;
 };
-
-inline constexpr std::size_t kMostShapes = 256;  // of a site; a report with more helps nobody
-
-// Turns counts of a sample into counts of what it is a sample of: whole numbers, whose sum is that
-// of all, whatever the parts.
-class Scale {
- public:
-  Scale(std::uint64_t samples, std::uint64_t all)
-      : ratio_(samples > 0 ? static_cast<double>(all) / static_cast<double>(samples) : 0),
-        samples_(samples),
-        all_(all) {}
-  std::uint64_t operator()(std::uint64_t samples);
-  [[nodiscard]] double ratio() const { return ratio_; }
-
- private:
-  double ratio_;
-  std::uint64_t samples_, all_;
-  std::uint64_t seen_ = 0, given_ = 0;
-};
-
-// Shapes of one site, added up; those that find no room are counted.
-class ShapeCounts {
- public:
-  ShapeCounts() = default;
-  explicit ShapeCounts(const Routine& routine) : routine_(routine) {}
-  void add(const Shape& shape, std::uint64_t count = 1);
-  void add_others(std::uint64_t count = 1);  // calls whose shape nobody has kept
-  void merge(const ShapeCounts& other);
-  void merge(const ShapeCounts& sample, Scale& scale);
-  // Fills count, shapes, flops and calls_of_other_shapes of a site. FLOP of calls whose shape is
-  // not known are not known.
-  void write(report::CallSite& site) const;
-
- private:
-  void keep(const Shape& shape, std::uint64_t count);
-
-  struct Less {
-    bool operator()(const Shape& a, const Shape& b) const {
-      return std::tie(a.m, a.n, a.k, a.form) < std::tie(b.m, b.n, b.k, b.form);
-    }
-  };
-  Routine routine_;
-  std::map<Shape, std::uint64_t, Less> counts_;
-  std::uint64_t others_ = 0;
-  double flops_ = 0;  // of all whose shape is known, kept or not
-  bool all_known_ = true;
-};
-
-// How long at least one of many intervals lasted, which come in the order of their ends.
-class UnionOfTimes {
- public:
-  void add(std::uint64_t begin_ns, std::uint64_t end_ns);
-  [[nodiscard]] double ns() const;
-
- private:
-  std::deque<std::pair<std::uint64_t, std::uint64_t>> parts_;  // apart from each other
-  double before_ns_ = 0;                                       // of parts too old to be kept
-};
-
-void most_flop_first(std::vector<report::CallSite>& sites);
 
 class CallTally {
  public:
@@ -141,8 +82,7 @@ class CallTally {
   struct Site {
     explicit Site(const Routine& routine) : shapes(routine), sampled(routine) {}
     ShapeCounts shapes, sampled;
-    std::uint64_t count = 0, timed = 0, samples = 0;
-    double time_ns = 0;
+    std::uint64_t samples = 0;
   };
 
   // What the last recorded call of a routine from a place was.

@@ -7,9 +7,9 @@
 //     are made by hand, no thread-local variables, no memory from the heap;
 //   - compiled to use general registers only, so that arguments in vector registers stay as they
 //     are; the other argument registers are saved;
-//   - the stub jumps, never calls: arguments on the stack, the stack of an exception, setjmp() and
-//     the caller that the routine sees are what they are without it. Therefore it does not see a
-//     call end, and there is no time inside calls;
+//   - the stub calls the routine with a copy of the arguments on the stack, and as many as there
+//     are: what lies above them need not be memory. All that it knows of an open call is in its own
+//     frame, so that a call that does not return leaves nothing behind;
 //   - stubs are part of the library: no code is written at run time, which SELinux forbids some.
 // Stubs begin with the landing mark of indirect jumps (CET, BTI).
 #include <elf.h>
@@ -18,206 +18,87 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
-#include "src/observe/calls/audit_table.h"
+#include "src/observe/audit/elf_object.h"
+#include "src/observe/audit/table.h"
+#include "src/observe/audit/ticks.h"
 #include "src/observe/calls/blas_routine.h"
 #include "src/observe/calls/call_shape.h"
+
+#if defined(__x86_64__)
+#include "src/observe/audit/stubs_x86.h"
+#elif defined(__aarch64__)
+#include "src/observe/audit/stubs_a64.h"
+#else
+#error "no stubs for this architecture"
+#endif
 
 using namespace hwprof::observe;
 using namespace hwprof::observe::audit;
 
+namespace {
+struct OpenCall;
+}
+
 extern "C" {
 // Stub i lies at hwprof_stubs + i * kStubBytes.
 extern const char hwprof_stubs[];
-// Counts a call of stub `stub`; returns the address to go on at.
-__attribute__((visibility("hidden"), used)) const void* hwprof_count_call(u64 stub,
-                                                                          const u64* arguments);
+// Counts a call of stub `number`, and copies its arguments on the stack; returns the routine.
+__attribute__((visibility("hidden"), used)) const void* hwprof_enter_call(OpenCall* call,
+                                                                          u64 number,
+                                                                          const u64* arguments,
+                                                                          u64* stack_arguments);
+__attribute__((visibility("hidden"), used)) void hwprof_leave_call(const OpenCall* call);
 }
 
 namespace {
 
 constexpr u64 kStubBytes = 16;
 
-#if defined(__x86_64__)
-// r11 is free at a call; r10, rax and the six argument registers are not. 8 pushes and the return
-// address leave the stack 8 off: one more makes it 16.
-asm(R"(
-  .text
-  .balign 16
-  .globl hwprof_stubs
-  .hidden hwprof_stubs
-  .type hwprof_stubs, @function
-hwprof_stubs:
-  .set stub, 0
-  .rept 1024
-  .balign 16
-  endbr64
-  movl $stub, %r11d
-  jmp hwprof_count_and_go
-  .set stub, stub + 1
-  .endr
-  .size hwprof_stubs, . - hwprof_stubs
-
-  .type hwprof_count_and_go, @function
-hwprof_count_and_go:
-  .cfi_startproc
-  pushq %rax
-  .cfi_adjust_cfa_offset 8
-  pushq %r10
-  .cfi_adjust_cfa_offset 8
-  pushq %r11
-  .cfi_adjust_cfa_offset 8
-  pushq %r9
-  .cfi_adjust_cfa_offset 8
-  pushq %r8
-  .cfi_adjust_cfa_offset 8
-  pushq %rcx
-  .cfi_adjust_cfa_offset 8
-  pushq %rdx
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  movl %r11d, %edi
-  movq %rsp, %rsi
-  call hwprof_count_call
-  movq %rax, %r11
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdx
-  .cfi_adjust_cfa_offset -8
-  popq %rcx
-  .cfi_adjust_cfa_offset -8
-  popq %r8
-  .cfi_adjust_cfa_offset -8
-  popq %r9
-  .cfi_adjust_cfa_offset -8
-  leaq 8(%rsp), %rsp
-  .cfi_adjust_cfa_offset -8
-  popq %r10
-  .cfi_adjust_cfa_offset -8
-  popq %rax
-  .cfi_adjust_cfa_offset -8
-  jmp *%r11
-  .cfi_endproc
-  .size hwprof_count_and_go, . - hwprof_count_and_go
-)");
-
-long system_call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
-  register long r10 asm("r10") = d;
-  register long r8 asm("r8") = e;
-  register long r9 asm("r9") = f;
-  long result;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-}
-
-// Places of the integer arguments behind the saved registers: six of them, three more registers and
-// the return address, then what the caller has put on the stack.
-constexpr u32 place_of(signed char position) {
-  return static_cast<u32>(position < 6 ? position : position + 4);
-}
-
-u64 thread_pointer() {
-  u64 pointer;
-  asm("movq %%fs:0, %0" : "=r"(pointer));
-  return pointer;
-}
-#elif defined(__aarch64__)
-// x16 and x17 are free at a call, since a linker may put a veneer there. x8 points to a result in
-// memory; x18 is the platform's.
-asm(R"(
-  .text
-  .balign 16
-  .globl hwprof_stubs
-  .hidden hwprof_stubs
-  .type hwprof_stubs, %function
-hwprof_stubs:
-  .set stub, 0
-  .rept 1024
-  .balign 16
-  hint #34
-  mov w16, #stub
-  b hwprof_count_and_go
-  .set stub, stub + 1
-  .endr
-  .size hwprof_stubs, . - hwprof_stubs
-
-  .type hwprof_count_and_go, %function
-hwprof_count_and_go:
-  .cfi_startproc
-  stp x0, x1, [sp, #-96]!
-  .cfi_adjust_cfa_offset 96
-  stp x2, x3, [sp, #16]
-  stp x4, x5, [sp, #32]
-  stp x6, x7, [sp, #48]
-  stp x8, x9, [sp, #64]
-  stp x29, x30, [sp, #80]
-  .cfi_rel_offset 29, 80
-  .cfi_rel_offset 30, 88
-  mov w0, w16
-  mov x1, sp
-  bl hwprof_count_call
-  mov x16, x0
-  ldp x2, x3, [sp, #16]
-  ldp x4, x5, [sp, #32]
-  ldp x6, x7, [sp, #48]
-  ldp x8, x9, [sp, #64]
-  ldp x29, x30, [sp, #80]
-  .cfi_restore 29
-  .cfi_restore 30
-  ldp x0, x1, [sp], #96
-  .cfi_adjust_cfa_offset -96
-  br x16
-  .cfi_endproc
-  .size hwprof_count_and_go, . - hwprof_count_and_go
-)");
-
-long system_call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
-  register long x8 asm("x8") = number;
-  register long x0 asm("x0") = a;
-  register long x1 asm("x1") = b;
-  register long x2 asm("x2") = c;
-  register long x3 asm("x3") = d;
-  register long x4 asm("x4") = e;
-  register long x5 asm("x5") = f;
-  asm volatile("svc #0"
-               : "+r"(x0)
-               : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-               : "memory");
-  return x0;
-}
-
-// All that matter are in registers.
-constexpr u32 place_of(signed char position) { return static_cast<u32>(position); }
-
-u64 thread_pointer() {
-  u64 pointer;
-  asm("mrs %0, tpidr_el0" : "=r"(pointer));
-  return pointer;
-}
-#else
-#error "no stubs for this architecture"
-#endif
 static_assert(kStubs == 1024, "the stubs above count to it");
+
+// Words of arguments that a stub's frame has room for.
+constexpr u32 kStackArguments = 18;
+static_assert(kMostArguments <= kArgumentRegisters + kStackArguments);
 
 struct Stub {
   const void* target;
   Site* site;
+  u32 stack_arguments;
   Routine routine;
 };
 
+// In the frame of the stub.
+struct OpenCall {
+  const Stub* stub;
+  CountedShape* counted;
+  u64 began;
+};
+static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
+
+// Where an integer argument stands, behind the first.
+constexpr u32 place_of(signed char position) {
+  const auto place = static_cast<u32>(position);
+  return place < kArgumentRegisters ? place : place - kArgumentRegisters + kStackPlace;
+}
+
 Table* table = nullptr;  // nullptr: nothing is counted, every symbol is bound as it would be
 Stub stubs[kStubs];
-u32 stub_count = 0;  // written under the loader's lock
+u32 stub_count = 0;  // written by who holds the lock
+u32 lock = 0;
 
-u32 load(const u32& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
+// The loader holds no lock of its own where a call binds its symbol. False: given up, since a
+// signal may have come to the thread that holds it.
+bool take_lock() {
+  constexpr int kTries = 100'000;
+  for (int i = 0; i < kTries; ++i) {
+    if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) == 0) return true;
+  }
+  return false;
+}
+void leave_lock() { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
+
 void add(u64& value, u64 amount = 1) { __atomic_fetch_add(&value, amount, __ATOMIC_RELAXED); }
 bool claim(u32& state) {
   u32 expected = kFree;
@@ -327,7 +208,7 @@ bool shape_of(const Routine& routine, const u64* arguments, Shape& shape) {
   return read_shape(routine, letter, dimension, shape);
 }
 
-void count_shape(Shard& shard, const Shape& shape) {
+CountedShape& counted_as(Shard& shard, const Shape& shape) {
   constexpr u32 kTries = 8;
   u64 hash = (shape.m * 0x9e3779b97f4a7c15) ^ (shape.n * 0xc2b2ae3d27d4eb4f) ^
              (shape.k * 0x165667b19e3779f9);
@@ -342,9 +223,61 @@ void count_shape(Shard& shard, const Shape& shape) {
     }
     // Another thread may be about to write the same shape: it then has two slots, which are added
     // up when the table is read.
-    if (state == kReady && slot.shape == shape) return add(slot.count);
+    if (state == kReady && slot.shape == shape) return slot;
   }
-  add(shard.others);
+  return shard.others;
+}
+
+u64 ticks() {
+  if (table->clock == Clock::kCounter) return counter_ticks();
+  timespec time;
+  system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
+  return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
+}
+
+// The C library keeps a thread's number beside its thread pointer. Where is found out once, in the
+// first thread: a system call at each call would cost more than many a call, and a filter may
+// forbid it. 0: not found.
+long thread_number_offset = 0;
+
+void find_thread_number() {
+  const auto number = static_cast<int>(system_call(SYS_gettid, 0));
+  const u64 base = thread_pointer();
+  for (long offset = kThreadFirst; offset < kThreadLast; offset += 4) {
+    const u64 address = base + static_cast<u64>(offset);
+    if (!is_readable(address) || *reinterpret_cast<const int*>(address) != number) continue;
+    thread_number_offset = offset;
+    return;
+  }
+}
+
+u32 thread_number() {
+  if (thread_number_offset == 0) return 0;
+  return *reinterpret_cast<const u32*>(thread_pointer() + static_cast<u64>(thread_number_offset));
+}
+
+void note_thread() {
+  const u32 thread = thread_number(), first = load(table->first_thread);
+  if (thread != 0 && first == thread) return;
+  u32 none = 0;
+  if (thread != 0 && first == 0 &&
+      __atomic_compare_exchange_n(&table->first_thread, &none, thread, false, __ATOMIC_RELAXED,
+                                  __ATOMIC_RELAXED)) {
+    return;
+  }
+  if (load(table->more_threads) == 0) __atomic_store_n(&table->more_threads, 1, __ATOMIC_RELAXED);
+}
+
+void record(const OpenCall& call, u64 ended) {
+  const u64 number = __atomic_add_fetch(&table->long_calls, 1, __ATOMIC_RELAXED);
+  LongCall& place = table->calls[number % kLongCalls];
+  __atomic_store_n(&place.number, 0, __ATOMIC_RELEASE);
+  place.began = call.began;
+  place.ended = ended;
+  place.site = static_cast<u32>(call.stub->site - table->sites);
+  place.slot = static_cast<u32>(call.counted - &call.stub->site->shards[0].others);
+  place.thread = thread_number();
+  __atomic_store_n(&place.number, number, __ATOMIC_RELEASE);
 }
 
 struct Place {
@@ -390,9 +323,12 @@ void open_table(const Place& place) {
   add(table->processes);
 }
 
+ProgramHeaders program_headers;
+
 // Constructors get the environment from the dynamic loader, before la_version() is called.
 __attribute__((constructor)) void start(int /*count*/, char** /*arguments*/, char** environment) {
   if (environment == nullptr) return;
+  program_headers = own_headers(environment);
   for (; *environment != nullptr; ++environment) {
     Place place;
     const char* value = routine_names::after(*environment, kVariable);
@@ -410,18 +346,123 @@ void find_own_path() {
   own_path[length > 0 ? length : 0] = '\0';
 }
 
+const char* path_of(const link_map* object) {
+  return object->l_name != nullptr && *object->l_name != '\0' ? object->l_name : own_path;
+}
+
+// What `name` of `library` is for `caller`: a stub, or `address` itself.
+u64 bind(const char* name, const Routine& routine, u64 address, const link_map* caller,
+         const link_map* library) {
+  Site* site = find_site(*table, name, path_of(caller), path_of(library));
+  if (site == nullptr || !take_lock()) {
+    add(table->unwatched);
+    return address;
+  }
+  const auto* target = reinterpret_cast<const void*>(address);
+  u32 stub = 0;
+  while (stub < stub_count && (stubs[stub].site != site || stubs[stub].target != target)) ++stub;
+  if (stub == kStubs) {
+    add(table->unwatched);
+  } else if (stub == stub_count) {
+    const u32 arguments = routine.arguments;
+    stubs[stub] = {target, site,
+                   arguments > kArgumentRegisters ? arguments - kArgumentRegisters : 0, routine};
+    ++stub_count;
+  }
+  leave_lock();
+  return stub < kStubs ? reinterpret_cast<u64>(hwprof_stubs + stub * kStubBytes) : address;
+}
+
+// Files that have addresses of routines in their data (compiled with -fno-plt, or in tables): the
+// loader writes them without a word, after it has told of the file.
+constexpr u32 kMostPending = 64;
+const link_map* pending[kMostPending];
+u32 pending_count = 0;
+
+void note_addresses(const link_map* object) {
+  bool any = false;
+  ElfObject(object, program_headers).for_each_address([&any](const char* name, u64) {
+    Routine routine;
+    any = any || find_routine(name, routine);
+  });
+  if (!any || !take_lock()) return;
+  if (pending_count < kMostPending) {
+    pending[pending_count++] = object;
+  } else {
+    add(table->unwatched);
+  }
+  leave_lock();
+}
+
+const link_map* owner_of(const link_map* object, u64 address) {
+  while (object->l_prev != nullptr) object = object->l_prev;
+  while (object != nullptr && !ElfObject(object, program_headers).contains(address))
+    object = object->l_next;
+  return object;
+}
+
+void write_address(const ElfObject& object, u64 place, u64 address) {
+  constexpr u64 kPageBytes = 4096;  // the least that there is: more of them are protected at once
+  const long page = static_cast<long>(place & ~(kPageBytes - 1));
+  const bool sealed = object.is_sealed(place);
+  if (sealed && system_call(SYS_mprotect, page, kPageBytes, PROT_READ | PROT_WRITE) != 0) {
+    add(table->unwatched);
+    return;
+  }
+  __atomic_store_n(reinterpret_cast<u64*>(place), address, __ATOMIC_RELEASE);
+  if (sealed) system_call(SYS_mprotect, page, kPageBytes, PROT_READ);
+}
+
+void bind_addresses(const link_map* caller) {
+  const ElfObject object(caller, program_headers);
+  object.for_each_address([&](const char* name, u64 place) {
+    Routine routine;
+    const u64 address = *reinterpret_cast<const u64*>(place);
+    if (!find_routine(name, routine) || address == 0 || object.contains(address)) return;
+    const link_map* library = owner_of(caller, address);
+    // None: of a stub of ours, or in a program's own table, which asks us when it is called.
+    if (library == nullptr || *library->l_name == '\0') return;
+    if (address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes) return;
+    const u64 bound = bind(name, routine, address, caller, library);
+    if (bound != address) write_address(object, place, bound);
+  });
+}
+
+// Called where the loader has relocated what it told of before.
+void bind_pending() {
+  while (load(pending_count) > 0 && take_lock()) {
+    const link_map* object = pending_count > 0 ? pending[--pending_count] : nullptr;
+    leave_lock();
+    if (object != nullptr) bind_addresses(object);
+  }
+}
+
 }  // namespace
 
-const void* hwprof_count_call(u64 number, const u64* arguments) {
+const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
+                              u64* stack_arguments) {
   const Stub& stub = stubs[number];
+  // Not a loop that the compiler takes for memcpy(), which there is none of.
+  for (u32 i = 0; i < stub.stack_arguments; ++i) {
+    stack_arguments[i] = arguments[kStackPlace + i];
+  }
   Shard& shard = stub.site->shards[(thread_pointer() >> 12) % kShards];
   Shape shape;
-  if (shape_of(stub.routine, arguments, shape)) {
-    count_shape(shard, shape);
-  } else {
-    add(shard.others);
-  }
+  CountedShape& counted =
+      shape_of(stub.routine, arguments, shape) ? counted_as(shard, shape) : shard.others;
+  add(counted.count);
+  note_thread();
+  call->stub = &stub;
+  call->counted = &counted;
+  call->began = ticks();
   return stub.target;
+}
+
+void hwprof_leave_call(const OpenCall* call) {
+  const u64 ended = ticks(), lasted = ended - call->began;
+  add(call->counted->ticks, lasted);
+  add(call->counted->returned);
+  if (lasted >= table->long_ticks) record(*call, ended);
 }
 
 extern "C" {
@@ -429,47 +470,41 @@ extern "C" {
 __attribute__((visibility("default"))) unsigned la_version(unsigned offered) {
   if (table == nullptr) return 0;  // the loader leaves us out
   find_own_path();
+  find_thread_number();
   return offered < LAV_CURRENT ? offered : LAV_CURRENT;
 }
 
-__attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t /*space*/,
+__attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t space,
                                                            uintptr_t* cookie) {
   *cookie = reinterpret_cast<uintptr_t>(object);
+  if (space == LM_ID_BASE) note_addresses(object);
   return LA_FLG_BINDTO | LA_FLG_BINDFROM;
 }
+
+__attribute__((visibility("default"))) unsigned la_objclose(uintptr_t* cookie) {
+  if (!take_lock()) return 0;
+  for (u32 i = 0; i < pending_count; ++i) {
+    if (pending[i] == reinterpret_cast<const link_map*>(*cookie))
+      pending[i--] = pending[--pending_count];
+  }
+  leave_lock();
+  return 0;
+}
+
+__attribute__((visibility("default"))) void la_preinit(uintptr_t* /*program*/) { bind_pending(); }
 
 __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned /*index*/,
                                                               uintptr_t* caller, uintptr_t* library,
                                                               unsigned* flags, const char* name) {
   // Nobody needs the slow way of binding for our sake.
   *flags |= LA_SYMB_NOPLTENTER | LA_SYMB_NOPLTEXIT;
+  // Who has opened a file asks for a symbol of it next.
+  if ((*flags & LA_SYMB_DLSYM) != 0) bind_pending();
   const uintptr_t address = symbol->st_value;
   Routine routine;
-  Table* const counts = table;
-  if (counts == nullptr || address == 0 || *caller == *library) return address;
-  if (!find_routine(name, routine)) return address;
-
-  const auto path_of = [](uintptr_t cookie) {
-    const char* path = reinterpret_cast<const link_map*>(cookie)->l_name;
-    return path != nullptr && *path != '\0' ? path : own_path;
-  };
-  Site* site = find_site(*counts, name, path_of(*caller), path_of(*library));
-  if (site == nullptr) {
-    add(counts->unwatched);
-    return address;
-  }
-  const auto* target = reinterpret_cast<const void*>(address);
-  for (u32 i = 0; i < stub_count; ++i) {
-    if (stubs[i].site == site && stubs[i].target == target) {
-      return reinterpret_cast<uintptr_t>(hwprof_stubs + i * kStubBytes);
-    }
-  }
-  if (stub_count == kStubs) {
-    add(counts->unwatched);
-    return address;
-  }
-  stubs[stub_count] = {target, site, routine};
-  return reinterpret_cast<uintptr_t>(hwprof_stubs + stub_count++ * kStubBytes);
+  if (address == 0 || *caller == *library || !find_routine(name, routine)) return address;
+  return bind(name, routine, address, reinterpret_cast<const link_map*>(*caller),
+              reinterpret_cast<const link_map*>(*library));
 }
 
 }  // extern "C"

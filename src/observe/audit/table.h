@@ -17,31 +17,43 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x324c4c4143505748;  // "HWPCALL2"
+inline constexpr u64 kMagic = 0x334c4c4143505748;  // "HWPCALL3"
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
 inline constexpr u32 kSites = 512, kShards = 4, kShapes = 64;
 // One slot for each (process, site, address): a process has that many stubs.
 inline constexpr u32 kStubs = 1024;
+inline constexpr u32 kLongCalls = 32768;  // a power of two: numbers of calls may wrap around
+
+// What a process reads its time from; hwprof chooses, since it can look before it runs.
+enum class Clock : u32 {
+  kCounter,  // that of the CPU: the same on all of them, at one rate
+  kKernel,   // CLOCK_MONOTONIC in ns, by a system call: some 200 ns a reading
+};
 
 // A slot is free, being written by one process, or ready. One that stays kWriting belongs to a
 // process that died in between: it is lost, and nothing else.
 enum State : u32 { kFree, kWriting, kReady };
+
+inline u32 load(const u32& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
+inline u64 load(const u64& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
 
 struct File {
   u32 state;
   char path[kPathBytes];
 };
 
-struct CountedShape {
+// Counted when they begin; those that have returned, with their time. An exception, a longjmp() or
+// the end of the program leaves a call open.
+struct alignas(64) CountedShape {
   u32 state;
   Shape shape;
-  u64 count;
+  u64 count, returned, ticks;
 };
 
 // Threads that call at the same time are spread over shards: they do not share cache lines.
-struct alignas(64) Shard {
-  u64 others;  // calls whose shape has found no room, or has none to be read
+struct Shard {
+  CountedShape others;  // calls whose shape has found no room, or has none to be read
   CountedShape shapes[kShapes];
 };
 
@@ -52,12 +64,27 @@ struct Site {
   Shard shards[kShards];
 };
 
+// A call of at least long_ticks, at the place that its number gives: the next ones overwrite it.
+struct alignas(64) LongCall {
+  u64 number;  // from 1, written last
+  u64 began, ended;
+  u32 site, slot;  // places in `sites`, and among all CountedShapes of it
+  u32 thread;      // the kernel's number; 0: not known
+};
+
 struct Table {
   u64 magic, nonce;
+  Clock clock;
+  u64 long_ticks;
   u64 processes;  // that have begun to count
   u64 unwatched;  // bindings for which there was no room
+  // The thread that called first, and whether there were others: of one alone, calls follow each
+  // other.
+  u32 first_thread, more_threads;
+  u64 long_calls;  // their number
   File files[kFiles];
   Site sites[kSites];
+  LongCall calls[kLongCalls];
 };
 
 }  // namespace hwprof::observe::audit

@@ -1,0 +1,124 @@
+// What the audit library reads of a mapped ELF file: its symbols' names, its relocations, where it
+// lies. By the dynamic section that the loader has found, and the headers where they are mapped; no
+// file is opened.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include "src/observe/audit/table.h"
+
+namespace hwprof::observe::audit {
+
+// The program's own headers, which the kernel tells of: those of a program that is not relocatable
+// are found in no other way.
+struct ProgramHeaders {
+  const Elf64_Phdr* first = nullptr;
+  u64 count = 0;
+};
+
+// From the vector that stands behind the environment.
+inline ProgramHeaders own_headers(char** environment) {
+  while (*environment != nullptr) ++environment;
+  ProgramHeaders headers;
+  for (const auto* entry = reinterpret_cast<const Elf64_auxv_t*>(environment + 1);
+       entry->a_type != AT_NULL; ++entry) {
+    if (entry->a_type == AT_PHDR) headers.first = reinterpret_cast<Elf64_Phdr*>(entry->a_un.a_val);
+    if (entry->a_type == AT_PHNUM) headers.count = entry->a_un.a_val;
+  }
+  return headers;
+}
+
+class ElfObject {
+ public:
+  ElfObject(const link_map* map, const ProgramHeaders& own) : base_(map->l_addr) {
+    if (*map->l_name == '\0') {
+      headers_ = own;
+    } else {
+      find_headers(map);
+    }
+    for (const Elf64_Dyn* entry = map->l_ld; entry != nullptr && entry->d_tag != DT_NULL; ++entry)
+      take(*entry);
+  }
+
+  [[nodiscard]] bool contains(u64 address) const { return in_segment(PT_LOAD, address); }
+  // Made read-only once the file is relocated.
+  [[nodiscard]] bool is_sealed(u64 address) const { return in_segment(PT_GNU_RELRO, address); }
+
+  // `use(name, place)` for each address of a symbol that the loader writes when it loads the file.
+  template <class Use>
+  void for_each_address(Use use) const {
+    if (names_ == nullptr || symbols_ == nullptr) return;
+    for (u64 i = relative_; i < relocations_; ++i) {
+      const Elf64_Rela& relocation = first_relocation_[i];
+      const u64 type = ELF64_R_TYPE(relocation.r_info);
+      if ((type != kGlobalData && type != kAbsolute) || relocation.r_addend != 0) continue;
+      const Elf64_Sym& symbol = symbols_[ELF64_R_SYM(relocation.r_info)];
+      use(names_ + symbol.st_name, base_ + relocation.r_offset);
+    }
+  }
+
+ private:
+#if defined(__x86_64__)
+  static constexpr u64 kGlobalData = R_X86_64_GLOB_DAT, kAbsolute = R_X86_64_64;
+#else
+  static constexpr u64 kGlobalData = R_AARCH64_GLOB_DAT, kAbsolute = R_AARCH64_ABS64;
+#endif
+
+  // A shared library begins with its header; the linker has put it where its dynamic section is.
+  void find_headers(const link_map* map) {
+    const auto* header = reinterpret_cast<const Elf64_Ehdr*>(base_);
+    if (base_ == 0 || reinterpret_cast<u64>(map->l_ld) < base_) return;
+    if (header->e_ident[EI_MAG0] != ELFMAG0 || header->e_ident[EI_MAG1] != ELFMAG1 ||
+        header->e_ident[EI_MAG2] != ELFMAG2 || header->e_ident[EI_MAG3] != ELFMAG3) {
+      return;
+    }
+    headers_ = {reinterpret_cast<const Elf64_Phdr*>(base_ + header->e_phoff), header->e_phnum};
+  }
+
+  // The loader has added the base to most addresses, but not where it may not write.
+  template <class T>
+  [[nodiscard]] const T* at(u64 address) const {
+    return reinterpret_cast<const T*>(address < base_ ? address + base_ : address);
+  }
+
+  void take(const Elf64_Dyn& entry) {
+    switch (entry.d_tag) {
+      case DT_SYMTAB:
+        symbols_ = at<Elf64_Sym>(entry.d_un.d_ptr);
+        break;
+      case DT_STRTAB:
+        names_ = at<char>(entry.d_un.d_ptr);
+        break;
+      case DT_RELA:
+        first_relocation_ = at<Elf64_Rela>(entry.d_un.d_ptr);
+        break;
+      case DT_RELASZ:
+        relocations_ = entry.d_un.d_val / sizeof(Elf64_Rela);
+        break;
+      case DT_RELACOUNT:  // of those without a symbol, which stand in front
+        relative_ = entry.d_un.d_val;
+        break;
+      default:
+        break;
+    }
+  }
+
+  [[nodiscard]] bool in_segment(u32 type, u64 address) const {
+    for (u64 i = 0; i < headers_.count; ++i) {
+      const Elf64_Phdr& segment = headers_.first[i];
+      if (segment.p_type == type && address - base_ - segment.p_vaddr < segment.p_memsz)
+        return true;
+    }
+    return false;
+  }
+
+  u64 base_;
+  ProgramHeaders headers_;
+  const Elf64_Sym* symbols_ = nullptr;
+  const char* names_ = nullptr;
+  const Elf64_Rela* first_relocation_ = nullptr;
+  u64 relocations_ = 0, relative_ = 0;
+};
+
+}  // namespace hwprof::observe::audit

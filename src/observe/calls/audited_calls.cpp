@@ -1,0 +1,262 @@
+#include "src/observe/calls/audited_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "src/observe/calls/routine_file.h"
+#include "src/observe/calls/shape_counts.h"
+
+namespace hwprof::observe {
+namespace {
+
+namespace fs = std::filesystem;
+using audit::load;
+
+// As many as a page draws (proc/trace_spans.cpp), and once more of those within others.
+constexpr std::size_t kMostSpans = 3000, kMostCandidates = 2 * kMostSpans;
+// Of several threads, calls that are not recorded one by one may lie anywhere beside the others:
+// up to this share of the time it makes no difference.
+constexpr double kNegligible = 0.01;
+
+// The watched program writes these, at any time and anything.
+std::string text_at(const char* text, std::size_t room) { return {text, ::strnlen(text, room)}; }
+
+std::string canonical(const std::string& path) {
+  std::error_code error;
+  const std::string found = fs::canonical(path, error);
+  return error ? path : found;
+}
+
+struct Bound {
+  std::string symbol, caller, library;
+  bool blas = true;
+  ShapeCounts shapes;
+  std::set<std::uint32_t> places;  // of its sites in the table
+};
+using Bindings = std::map<std::tuple<std::string, std::string, std::string>, Bound>;
+
+CountedCalls read_calls(const audit::CountedShape& slot, double ns_per_tick) {
+  // What a call adds at its end is read first: no more have returned than have begun.
+  const double ticks = static_cast<double>(load(slot.ticks));
+  const std::uint64_t returned = load(slot.returned), count = load(slot.count);
+  return {count, std::min(returned, count), ticks * ns_per_tick};
+}
+
+void read_shard(const audit::Shard& shard, double ns_per_tick, ShapeCounts& to) {
+  if (const CountedCalls calls = read_calls(shard.others, ns_per_tick); calls.count > 0)
+    to.add_others(calls);
+  for (const audit::CountedShape& slot : shard.shapes) {
+    if (load(slot.state) != audit::kReady) continue;
+    const CountedCalls calls = read_calls(slot, ns_per_tick);
+    const Shape shape = slot.shape;  // does not change any more
+    if (calls.count > 0) to.add(shape, calls);
+  }
+}
+
+// Nothing where the site has not been called, or is no site.
+std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place, double ns_per_tick) {
+  const audit::Site& site = table.sites[place];
+  if (load(site.state) != audit::kReady) return std::nullopt;
+  Bound bound;
+  const std::uint32_t caller = load(site.caller), library = load(site.library);
+  bound.symbol = text_at(site.symbol, audit::kSymbolBytes);
+  Routine routine;
+  if (caller >= audit::kFiles || library >= audit::kFiles ||
+      !find_routine(bound.symbol.c_str(), routine)) {
+    return std::nullopt;
+  }
+  bound.blas = routine.blas;
+  bound.shapes = ShapeCounts(routine);
+  for (const audit::Shard& shard : site.shards) read_shard(shard, ns_per_tick, bound.shapes);
+  if (bound.shapes.all().count == 0) return std::nullopt;
+  bound.caller = canonical(text_at(table.files[caller].path, audit::kPathBytes));
+  bound.library = canonical(text_at(table.files[library].path, audit::kPathBytes));
+  bound.places = {place};
+  return bound;
+}
+
+Bindings read_sites(const audit::Table& table, double ns_per_tick) {
+  Bindings merged;
+  for (std::uint32_t place = 0; place < audit::kSites; ++place) {
+    auto bound = read_site(table, place, ns_per_tick);
+    if (!bound) continue;
+    const std::tuple key{bound->symbol, bound->caller, bound->library};
+    if (auto known = merged.find(key); known != merged.end()) {
+      known->second.shapes.merge(bound->shapes);
+      known->second.places.merge(bound->places);
+    } else {
+      merged.emplace(key, *std::move(bound));
+    }
+  }
+  return merged;
+}
+
+bool serves_blas(const std::string& path) {
+  const auto file = open_routine_file(path);
+  return file && std::any_of(file->entries.begin(), file->entries.end(),
+                             [](const EntryPoint& entry) { return entry.routine.blas; });
+}
+
+// Library in front: the one behind it that most of its calls go to.
+std::map<std::string, std::string> find_backends(const Bindings& bindings) {
+  std::map<std::string, bool> serves;
+  std::map<std::string, const Bound*> backends;
+  for (const auto& [key, bound] : bindings) {
+    if (!serves.contains(bound.caller)) serves[bound.caller] = serves_blas(bound.caller);
+    if (!bound.blas || !serves[bound.caller]) continue;
+    const Bound*& backend = backends[bound.caller];
+    if (backend == nullptr || backend->shapes.all().count < bound.shapes.all().count)
+      backend = &bound;
+  }
+  std::map<std::string, std::string> names;
+  for (const auto& [front, bound] : backends) names[front] = bound->library;
+  return names;
+}
+
+Bindings outermost(Bindings bindings, const std::map<std::string, std::string>& backends) {
+  std::set<std::string> called;  // libraries
+  for (const auto& [key, bound] : bindings) called.insert(bound.library);
+  std::erase_if(bindings, [&](const auto& binding) {
+    const Bound& bound = binding.second;
+    return bound.blas && backends.contains(bound.caller) && called.contains(bound.caller);
+  });
+  return bindings;
+}
+
+std::optional<double> wall_of(const Bindings& bindings, const audit::Table& table,
+                              const LongCalls& long_calls, double ns_per_tick) {
+  double all = 0, recorded = 0;
+  bool any = false;
+  for (const auto& [key, bound] : bindings) {
+    if (!bound.blas) continue;
+    const CountedCalls calls = bound.shapes.all();
+    if (calls.timed != calls.count) return std::nullopt;
+    any = true;
+    all += calls.time_ns;
+    for (const std::uint32_t place : bound.places) {
+      const auto ticks = long_calls.ticks_of_sites().find(place);
+      if (ticks != long_calls.ticks_of_sites().end()) recorded += ticks->second * ns_per_tick;
+    }
+  }
+  if (!any) return std::nullopt;
+  if (load(table.more_threads) == 0) return all;
+  const double inside = long_calls.inside_ticks() * ns_per_tick, others = all - recorded;
+  if (long_calls.lost() > 0 || others > kNegligible * inside) return std::nullopt;
+  return inside + std::max(others, 0.0);
+}
+
+std::string name_of(const audit::Table& table, const LongCalls::Call& call,
+                    const std::string& symbol) {
+  constexpr std::uint32_t kSlots = audit::kShapes + 1;  // of a shard, the first for no shape
+  if (call.slot >= audit::kShards * kSlots || call.slot % kSlots == 0) return symbol;
+  const Shape shape =
+      table.sites[call.site].shards[call.slot / kSlots].shapes[call.slot % kSlots - 1].shape;
+  return fmt::format("{} {} x {} x {}", symbol, shape.m, shape.n, shape.k);
+}
+
+void write_spans(const audit::Table& table, const LongCalls& long_calls, const Bindings& bindings,
+                 double ns_per_tick, AuditedCalls& to) {
+  std::map<std::uint32_t, const std::string*> symbols;
+  for (const auto& [key, bound] : bindings)
+    for (const std::uint32_t place : bound.places) symbols[place] = &bound.symbol;
+  std::vector<LongCalls::Call> calls;
+  for (const LongCalls::Call& call : long_calls.longest())
+    if (symbols.contains(call.site)) calls.push_back(call);
+  if (calls.empty()) return;
+
+  const auto longer = [](const auto& a, const auto& b) { return a.ticks() > b.ticks(); };
+  if (calls.size() > kMostSpans) {
+    std::nth_element(calls.begin(), calls.begin() + kMostSpans, calls.end(), longer);
+    calls.resize(kMostSpans);
+  }
+  std::sort(calls.begin(), calls.end(),
+            [](const auto& a, const auto& b) { return a.began < b.began; });
+  for (const LongCalls::Call& call : calls) {
+    to.spans.push_back(
+        {.name = name_of(table, call, *symbols[call.site]),
+         .thread = call.thread == 0 ? "not known" : fmt::format("{}", call.thread),
+         .depth = 0,
+         .start_ns = static_cast<double>(call.began - calls.front().began) * ns_per_tick,
+         .duration_ns = static_cast<double>(call.ticks()) * ns_per_tick});
+  }
+  std::uint64_t all = 0;
+  for (const auto& [key, bound] : bindings) all += bound.shapes.all().count;
+  if (all <= calls.size()) return;
+  const auto shortest = std::max_element(calls.begin(), calls.end(), longer);
+  to.spans_note =
+      fmt::format("The {} longest of {} calls are drawn; the shortest of them takes {:.0f} us.",
+                  calls.size(), all, static_cast<double>(shortest->ticks()) * ns_per_tick * 1e-3);
+}
+
+}  // namespace
+
+void LongCalls::keep(const Call& call) {
+  longest_.push_back(call);
+  if (longest_.size() < 2 * kMostCandidates) return;
+  std::nth_element(longest_.begin(), longest_.begin() + kMostCandidates, longest_.end(),
+                   [](const Call& a, const Call& b) { return a.ticks() > b.ticks(); });
+  longest_.resize(kMostCandidates);
+}
+
+void LongCalls::read(const audit::Table& table) {
+  const std::uint64_t last = load(table.long_calls);
+  // What has been overwritten, or a number that nobody has counted to.
+  if (last < next_) return;
+  if (last - next_ >= audit::kLongCalls) {
+    lost_ += last - next_ + 1 - audit::kLongCalls;
+    next_ = last + 1 - audit::kLongCalls;
+  }
+  for (; next_ <= last; ++next_) {
+    const audit::LongCall& place = table.calls[next_ % audit::kLongCalls];
+    if (load(place.number) != next_) {
+      // Being written; what is not there the next time belongs to a process that died.
+      if (std::exchange(unwritten_, next_) != next_) return;
+      ++lost_;
+      continue;
+    }
+    const Call call{place.began, place.ended, load(place.site), load(place.slot),
+                    load(place.thread)};
+    if (load(place.number) != next_ || call.ended < call.began || call.site >= audit::kSites) {
+      ++lost_;
+      continue;
+    }
+    ++count_;
+    ticks_[call.site] += static_cast<double>(call.ticks());
+    Routine routine;
+    const std::string symbol = text_at(table.sites[call.site].symbol, audit::kSymbolBytes);
+    if (find_routine(symbol.c_str(), routine) && routine.blas) inside_.add(call.began, call.ended);
+    keep(call);
+  }
+}
+
+AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long_calls,
+                                double ns_per_tick) {
+  const Bindings bindings = read_sites(table, ns_per_tick);
+  const std::map<std::string, std::string> backends = find_backends(bindings);
+  const Bindings outer = outermost(bindings, backends);
+  AuditedCalls result;
+  for (const auto& [key, bound] : outer) {
+    report::CallSite site;
+    site.symbol = bound.symbol;
+    site.caller = bound.caller;
+    const auto backend = backends.find(bound.library);
+    site.library = bound.blas && backend != backends.end() ? backend->second : bound.library;
+    bound.shapes.write(site);
+    const CountedCalls calls = bound.shapes.all();
+    result.open += calls.count - calls.timed;
+    result.sites.push_back(std::move(site));
+  }
+  most_flop_first(result.sites);
+  result.wall_ns = wall_of(outer, table, long_calls, ns_per_tick);
+  write_spans(table, long_calls, outer, ns_per_tick, result);
+  return result;
+}
+
+}  // namespace hwprof::observe

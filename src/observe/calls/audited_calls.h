@@ -1,0 +1,62 @@
+// From what the audit library has written into its table (src/observe/audit/table.h) to sites and
+// times. The watched program may have written anything there, at any time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/model/run_record.h"
+#include "src/observe/audit/table.h"
+#include "src/observe/calls/union_of_times.h"
+
+namespace hwprof::observe {
+
+struct AuditedCalls {
+  std::vector<report::CallSite> sites;  // of outermost calls
+  // With at least one thread inside a call of a BLAS. Absent where several threads made many calls
+  // too short to be recorded one by one.
+  std::optional<double> wall_ns;
+  std::uint64_t open = 0;                // calls that have not returned
+  std::vector<report::TraceSpan> spans;  // the longest calls, since the start of the first
+  std::string spans_note;                // which are left out
+};
+
+// Reads the records of long calls while they are there: those after them take their places.
+class LongCalls {
+ public:
+  void read(const audit::Table& table);
+
+  struct Call {
+    std::uint64_t began = 0, ended = 0;  // ticks
+    std::uint32_t site = 0, slot = 0, thread = 0;
+
+    [[nodiscard]] std::uint64_t ticks() const { return ended - began; }
+  };
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  // Of all calls into a BLAS; ticks of all sites' calls, by site.
+  [[nodiscard]] double inside_ticks() const { return inside_.sum(); }
+  [[nodiscard]] const std::map<std::uint32_t, double>& ticks_of_sites() const { return ticks_; }
+  // The longest, a few thousands.
+  [[nodiscard]] const std::vector<Call>& longest() const { return longest_; }
+
+ private:
+  void keep(const Call& call);
+
+  std::uint64_t next_ = 1;       // number of the record to be read
+  std::uint64_t unwritten_ = 0;  // the one that was not there when it was last looked for
+  std::uint64_t lost_ = 0, count_ = 0;
+  UnionOfTimes inside_;
+  std::map<std::uint32_t, double> ticks_;
+  std::vector<Call> longest_;
+};
+
+// A call from a library that serves BLAS itself is the inner half of a call into it (FlexiBLAS, the
+// dispatcher of MKL): it names the backend, and is not counted again.
+AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long_calls,
+                                double ns_per_tick);
+
+}  // namespace hwprof::observe
