@@ -1296,6 +1296,95 @@ TEST(AchievedRate, HoldsThreadsOneAfterAnotherAgainstThePeakOfOneCore) {
   EXPECT_DOUBLE_EQ(result.peak_fraction.value_or(0), 0.5);
 }
 
+// Two routines of a library that had one thread, and one that is not timed.
+report::BlasEvidence of_two_routines() {
+  report::BlasEvidence evidence;
+  evidence.loaded = {{kKernels, "", "", Provider::kOpenBlas, true}};
+  report::ChosenCore core;
+  core.path = kKernels;
+  core.threads = 1;
+  evidence.chosen_cores = {core};
+  evidence.called.how = "uprobe";
+  report::CallSite site;
+  site.library = kKernels;
+  site.symbol = "sgemm_";
+  site.flops = 3e9;
+  site.time_ns = 3e7;
+  evidence.called.calls = {site, site, site};
+  evidence.called.calls[1].symbol = "cblas_zgemm";
+  evidence.called.calls[1].flops = 5e8;
+  evidence.called.calls[1].time_ns = 1e7;
+  evidence.called.calls[2].symbol = "saxpy_";
+  evidence.called.calls[2].time_ns.reset();
+  evidence.achieved_rate.core_peak_gflops = 200;
+  return evidence;
+}
+
+TEST(CallRates, AreSharesOfTheTimeInCallsAndOfThePeakOfThePrecision) {
+  report::BlasEvidence evidence = of_two_routines();
+  add_call_rates(evidence, false);
+  const report::CallSite& single = evidence.called.calls[0];
+  const report::CallSite& twice = evidence.called.calls[1];
+  const report::CallSite& untimed = evidence.called.calls[2];
+  EXPECT_DOUBLE_EQ(single.time_share.value_or(0), 0.75);
+  EXPECT_DOUBLE_EQ(single.peak_fraction.value_or(0), 0.5);  // 100 of 200 GFLOP/s
+  EXPECT_DOUBLE_EQ(twice.time_share.value_or(0), 0.25);
+  EXPECT_DOUBLE_EQ(twice.peak_fraction.value_or(0), 0.5);  // 50 of 100
+  EXPECT_EQ(untimed.time_share, std::nullopt);
+  EXPECT_EQ(untimed.time_share_reason, "these calls are not timed");
+  EXPECT_EQ(untimed.peak_fraction_reason, "these calls are not timed");
+}
+
+// The peak is of one core.
+TEST(CallRates, OfThreadsThatNobodyCountedHaveNoFractionOfThePeak) {
+  report::BlasEvidence evidence = of_two_routines();
+  evidence.chosen_cores[0].threads = 4;
+  add_call_rates(evidence, false);
+  EXPECT_EQ(evidence.called.calls[0].peak_fraction, std::nullopt);
+  EXPECT_THAT(evidence.called.calls[0].peak_fraction_reason, HasSubstr("had 4 threads"));
+  EXPECT_TRUE(evidence.called.calls[0].time_share);
+  // They had one CPU between them.
+  add_call_rates(evidence, true);
+  EXPECT_DOUBLE_EQ(evidence.called.calls[0].peak_fraction.value_or(0), 0.5);
+  EXPECT_EQ(evidence.called.calls[0].peak_fraction_reason, "");
+  evidence.chosen_cores.clear();
+  add_call_rates(evidence, false);
+  EXPECT_EQ(evidence.called.calls[0].peak_fraction, std::nullopt);
+  // The reference BLAS never has more.
+  evidence.loaded[0].provider = Provider::kReference;
+  add_call_rates(evidence, false);
+  EXPECT_DOUBLE_EQ(evidence.called.calls[0].peak_fraction.value_or(0), 0.5);
+}
+
+// Where one routine took all the time, samples tell how many cores worked in it.
+TEST(CallRates, OfTheOneRoutineThatWasTimedAreThoseOfAll) {
+  report::BlasEvidence evidence = of_two_routines();
+  evidence.chosen_cores[0].threads = 4;
+  evidence.called.calls.resize(1);
+  evidence.achieved_rate.peak_fraction = 0.3;
+  evidence.executed.loops = {on_two_threads(kKernels)};
+  add_call_rates(evidence, false);
+  EXPECT_EQ(evidence.called.calls[0].peak_fraction, std::nullopt) << "too few samples";
+  evidence.executed.by_library = {{kKernels, "", 1000, 1}};
+  add_call_rates(evidence, false);
+  EXPECT_DOUBLE_EQ(evidence.called.calls[0].peak_fraction.value_or(0), 0.3);
+}
+
+TEST(CallRates, AreNotSaidWhereTheyWouldBeWrong) {
+  report::BlasEvidence evidence = of_two_routines();
+  evidence.called.calls[0].symbol = "sbgemm_";  // bfloat16 has another peak
+  add_call_rates(evidence, false);
+  EXPECT_EQ(evidence.called.calls[0].peak_fraction, std::nullopt);
+  EXPECT_THAT(evidence.called.calls[0].peak_fraction_reason, HasSubstr("precision"));
+  evidence.achieved_rate.core_peak_gflops.reset();
+  add_call_rates(evidence, false);
+  EXPECT_EQ(evidence.called.calls[1].peak_fraction_reason, "no peak was measured");
+  evidence.called.lost = 3;
+  add_call_rates(evidence, false);
+  EXPECT_EQ(evidence.called.calls[1].time_share, std::nullopt);
+  EXPECT_EQ(evidence.called.calls[1].time_share_reason, "3 records of calls were lost");
+}
+
 TEST(AchievedRate, IsNotSaidWhereMuchOfTheTimeHasNoFlop) {
   report::Called called;
   called.how = "uprobe";

@@ -428,11 +428,14 @@ report::Run made_run() {
   site.count = 10;
   site.time_ns = 5e8;
   site.flops = 1e10;
+  site.time_share = 1;
+  site.peak_fraction = 0.1;
   site.shapes = {{.m = 768, .n = 768, .k = 768, .count = 9}};
   site.calls_of_other_shapes = 1;
   CallSite other;
   other.symbol = "dgemm_";
   other.library = "/usr/lib/libopenblas.so.0";
+  other.time_share_reason = other.peak_fraction_reason = "these calls are not timed";
   evidence.called.calls = {site, other};
   evidence.called.wall_ns = 4e8;
   evidence.called.added_ns = 2e8;
@@ -473,6 +476,7 @@ report::Run made_run() {
   evidence.achieved_rate.gflops = 20;
   evidence.achieved_rate.peak_fraction = 0.08;
   evidence.achieved_rate.cores = 1.25;
+  evidence.achieved_rate.core_peak_gflops = 200;
   evidence.achieved_rate.served_share = 0.97;
   evidence.achieved_rate.how = "calls and samples";
   Repeats& repeats = run.repeats.emplace();

@@ -14,6 +14,11 @@ std::string form_of(const CallShape& shape) {
   return text;
 }
 
+std::optional<double> gflops_of(const CallSite& site) {
+  if (!site.flops || site.time_ns.value_or(0) <= 0) return std::nullopt;
+  return *site.flops / *site.time_ns;
+}
+
 }  // namespace hwprof::report
 
 namespace hwprof::model {
@@ -235,6 +240,19 @@ const Record& record<CallSite>() {
       field<&CallSite::count>("count", "", "calls"),
       field<&CallSite::time_ns>("time_ns", "ns", "inside them, all threads added up"),
       field<&CallSite::flops>("flops", "FLOP", "over all calls, by their shapes"),
+      computed<report::gflops_of>("gflops", "GFLOP/s",
+                                  "`flops` / `time_ns`: of one calling thread"),
+      field<&CallSite::time_share>("time_share", "",
+                                   "of the time inside all calls that were timed, all threads "
+                                   "added up"),
+      field<&CallSite::time_share_reason>("time_share_reason", "", "why it is null")
+          .null_if_empty(),
+      field<&CallSite::peak_fraction>(
+          "peak_fraction", "",
+          "of `performing.core_peak_gflops`, for float64 of half of it; times the cores that "
+          "worked at once where it is the only routine that was timed"),
+      field<&CallSite::peak_fraction_reason>("peak_fraction_reason", "", "why it is null")
+          .null_if_empty(),
       field<&CallSite::shapes>("shapes", "", "most FLOP first"),
       field<&CallSite::calls_of_other_shapes>("calls_of_other_shapes", "", "that found no room"),
   };
@@ -373,6 +391,8 @@ const Record& record<AchievedRate>() {
       field<&AchievedRate::cores>("cores", "",
                                   "that worked at once, on average: CPU time / wall time of calls"),
       field<&AchievedRate::peak_fraction>("peak_fraction", "", "of as many cores"),
+      field<&AchievedRate::core_peak_gflops>("core_peak_gflops", "GFLOP/s",
+                                             "float32 FMA of one core, measured after the program"),
       field<&AchievedRate::served_share>(
           "served_share", "",
           "of the time in the BLAS: in calls whose FLOP are known; no rate below 0.9"),

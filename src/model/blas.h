@@ -205,9 +205,15 @@ struct CallSite {
   std::uint64_t count = 0;
   std::optional<double> time_ns;            // inside the calls, all threads added up
   std::optional<double> flops;              // over all calls, by their shapes
+  std::optional<double> time_share;         // of the time inside all calls that were timed
+  std::string time_share_reason;            // why it is absent
+  std::optional<double> peak_fraction;      // of the peak of its precision
+  std::string peak_fraction_reason;         // why it is absent
   std::vector<CallShape> shapes;            // most FLOP first
   std::uint64_t calls_of_other_shapes = 0;  // those that found no room in `shapes`
 };
+
+std::optional<double> gflops_of(const CallSite& site);
 
 struct Called {
   std::string how = "none";        // "uprobe", "audit", "none"
@@ -279,10 +285,11 @@ struct Executed {
 
 // E5
 struct AchievedRate {
-  std::optional<double> gflops;         // FLOP of E3 / wall time inside the calls
-  std::optional<double> cores;          // that worked at once, on average: CPU time / that time
-  std::optional<double> peak_fraction;  // of the peak measured on one core x cores
-  std::optional<double> served_share;   // of the time in the BLAS: in calls whose FLOP are known
+  std::optional<double> gflops;            // FLOP of E3 / wall time inside the calls
+  std::optional<double> cores;             // that worked at once, on average: CPU time / that time
+  std::optional<double> peak_fraction;     // of the peak measured on one core x cores
+  std::optional<double> core_peak_gflops;  // float32 FMA of one core, measured after the program
+  std::optional<double> served_share;      // of the time in the BLAS: in calls whose FLOP are known
   std::string how;
   std::string reason;
 };

@@ -27,6 +27,8 @@ COLUMNS = {
     "% of pass": lambda row: share(row["forward_share"]),
     "roofline time": lambda row: row["roofline_ns"],
     "FLOP/byte": lambda row: row["intensity"],
+    "% of time in calls": lambda row: share(row["time_share"]),
+    "% of peak": lambda row: share(row["peak_fraction"]),
     "timed calls": lambda row: row["calls"],
     "time/model": lambda row: row["time_to_model"],
     "model time": lambda row: row["model_ns"],

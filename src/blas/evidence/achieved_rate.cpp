@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -11,12 +12,25 @@
 namespace hwprof::blas {
 namespace {
 
-// Twice the time of single precision: a vector holds half as many numbers.
-double weight_of(std::string_view symbol) {
+// "dgemm_" of "scipy_cblas_dgemm_".
+std::string_view bare(std::string_view symbol) {
   for (const std::string_view prefix : {"scipy_", "cblas_"}) {
     if (symbol.starts_with(prefix)) symbol.remove_prefix(prefix.size());
   }
-  return symbol.starts_with('d') || symbol.starts_with('z') ? 2 : 1;
+  return symbol;
+}
+
+// Twice the time of single precision: a vector holds half as many numbers.
+double weight_of(std::string_view symbol) {
+  const std::string_view name = bare(symbol);
+  return name.starts_with('d') || name.starts_with('z') ? 2 : 1;
+}
+
+// bfloat16 and half have a peak of their own.
+bool is_narrow(std::string_view symbol) {
+  const auto& products = observe::routine_names::kNarrowProducts;
+  return std::any_of(std::begin(products), std::end(products),
+                     [&](std::string_view product) { return bare(symbol).starts_with(product); });
 }
 
 // Of all FLOP. Those of BLAS 1 and 2, which have no time, run at a fiftieth of the speed of others:
@@ -120,14 +134,74 @@ std::string why_no_work(const report::Called& called) {
                                 : "no call with a shape to count FLOP by";
 }
 
+// That one library takes for a product; absent where it did not say.
+std::optional<int> threads_of(const std::string& library, const report::BlasEvidence& evidence) {
+  for (const report::ChosenCore& core : evidence.chosen_cores) {
+    if (core.path == library && core.threads) return core.threads;
+  }
+  for (const report::LoadedLibrary& loaded : evidence.loaded) {
+    const int always = loaded.path == library ? facts(loaded.provider).threads : 0;
+    if (always > 0) return always;
+  }
+  return std::nullopt;
+}
+
+std::string lost_text(const report::Called& called) {
+  return fmt::format("{} records of calls were lost", called.lost);
+}
+
+std::string why_no_peak(const report::CallSite& site, const report::BlasEvidence& evidence) {
+  if (evidence.called.lost > 0) return lost_text(evidence.called);
+  if (site.time_ns.value_or(0) <= 0) return "these calls are not timed";
+  if (!site.flops) return "the FLOP of these calls are not known";
+  if (is_narrow(site.symbol)) return "no peak of this precision is measured";
+  return evidence.achieved_rate.core_peak_gflops.value_or(0) > 0 ? "" : "no peak was measured";
+}
+
+// Of the one routine whose calls took all the time, what is said of all of them: samples tell how
+// many cores worked in it.
+std::optional<double> fraction_of_all(const report::CallSite& site,
+                                      const report::BlasEvidence& evidence) {
+  const auto& sites = evidence.called.calls;
+  const auto timed = std::count_if(sites.begin(), sites.end(),
+                                   [](const auto& other) { return other.time_ns.value_or(0) > 0; });
+  const auto& shares = evidence.executed.by_library;
+  const bool sampled = std::any_of(shares.begin(), shares.end(), [&](const auto& share) {
+    return share.name == site.library && share.samples >= kEnoughSamples;
+  });
+  const bool at_work = blas_loops(evidence.executed, evidence.loaded) != nullptr;
+  return timed == 1 && sampled && at_work ? evidence.achieved_rate.peak_fraction : std::nullopt;
+}
+
+void set_peak_fraction(report::CallSite& site, const report::BlasEvidence& evidence, bool one_cpu) {
+  site.peak_fraction.reset();
+  site.peak_fraction_reason = why_no_peak(site, evidence);
+  if (!site.peak_fraction_reason.empty()) return;
+  const std::optional<int> threads = threads_of(site.library, evidence);
+  if (one_cpu || threads == 1) {
+    site.peak_fraction = *report::gflops_of(site) * weight_of(site.symbol) /
+                         *evidence.achieved_rate.core_peak_gflops;
+    return;
+  }
+  site.peak_fraction = fraction_of_all(site, evidence);
+  if (site.peak_fraction) return;
+  site.peak_fraction_reason =
+      threads ? fmt::format(
+                    "its library had {} threads, and how many worked in these calls is "
+                    "not known",
+                    *threads)
+              : "how many threads of its library worked in these calls is not known";
+}
+
 }  // namespace
 
 report::AchievedRate achieved_rate(const report::Called& called, const report::Executed& executed,
                                    const std::vector<report::LoadedLibrary>& loaded,
                                    std::optional<double> core_peak_gflops) {
   report::AchievedRate result;
+  result.core_peak_gflops = core_peak_gflops;
   if (called.lost > 0) {
-    result.reason = fmt::format("{} records of calls were lost", called.lost);
+    result.reason = lost_text(called);
     return result;
   }
   const Total sum = total(called);
@@ -166,6 +240,20 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
         span.cores > 1 ? fmt::format(" x {:.3g} that ran at once", span.cores) : "");
   }
   return result;
+}
+
+void add_call_rates(report::BlasEvidence& evidence, bool one_cpu) {
+  double all_ns = 0;
+  for (const report::CallSite& site : evidence.called.calls) all_ns += site.time_ns.value_or(0);
+  for (report::CallSite& site : evidence.called.calls) {
+    const bool timed = site.time_ns && all_ns > 0;
+    site.time_share.reset();
+    site.time_share_reason = evidence.called.lost > 0 ? lost_text(evidence.called)
+                             : timed                  ? ""
+                                                      : "these calls are not timed";
+    if (site.time_share_reason.empty()) site.time_share = *site.time_ns / all_ns;
+    set_peak_fraction(site, evidence, one_cpu);
+  }
 }
 
 }  // namespace hwprof::blas

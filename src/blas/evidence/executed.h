@@ -19,4 +19,9 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
                                    const std::vector<report::LoadedLibrary>& loaded,
                                    std::optional<double> core_peak_gflops);
 
+// Pure: fills, of each routine in `called`, its share of the time inside the calls and, where it is
+// known how many cores worked in them, its fraction of the peak in `achieved_rate`. `one_cpu`: the
+// program could run on no more.
+void add_call_rates(report::BlasEvidence& evidence, bool one_cpu);
+
 }  // namespace hwprof::blas

@@ -76,13 +76,14 @@ std::optional<double> cpu_ns_of(const report::Run& record) {
 
 // The peak is measured after the program, on a core that is warm from it; only where there is a
 // rate to compare.
-void measure_rate(report::BlasEvidence& evidence) {
+void measure_rate(report::BlasEvidence& evidence, bool one_cpu) {
   const bool rates = std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
                                  [](const auto& site) { return site.flops.value_or(0) > 0; });
   std::optional<double> peak;
   if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
   evidence.achieved_rate =
       blas::achieved_rate(evidence.called, evidence.executed, evidence.loaded, peak);
+  blas::add_call_rates(evidence, one_cpu);
 }
 
 // Fills record.blas anew from its evidence and its ladder.
@@ -114,14 +115,14 @@ void judge(const RunRequest& request, const std::vector<report::InstalledBlas>& 
 
 void judge_run_blas(const RunRequest& request, report::Run& record) {
   record.blas.ladder_note = "not measured: no BLAS was seen at work";
-  measure_rate(record.blas.evidence);
+  measure_rate(record.blas.evidence, request.pin.size() == 1);
   judge(request, blas::installed_blas(), record);
 }
 
 void measure_run_blas(const RunRequest& request, const KnownSoFar& known, report::Run& record) {
   watch_interrupts();
   const std::vector<report::InstalledBlas> installed = blas::installed_blas();
-  measure_rate(record.blas.evidence);
+  measure_rate(record.blas.evidence, request.pin.size() == 1);
   if (request.ladder) {
     // To measure a library is to run it, and what that does nobody knows.
     record.blas.ladder_note = "not measured: hwprof's worker ended while it measured";

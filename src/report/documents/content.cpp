@@ -137,6 +137,11 @@ std::vector<std::string> Reasons::sentences() const {
   return out;
 }
 
+std::string file_name(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
+}
+
 std::string in_percent(double fraction) { return significant(fraction * 100, 3); }
 
 std::string time_cell(const std::optional<TimeNs>& time) {

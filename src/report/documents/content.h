@@ -32,6 +32,7 @@ std::string upper(std::string_view text);
 // "BLAS SUBOPTIMAL", "WRONG RESULTS": a verdict at the head of a report.
 std::string verdict_heading(VerdictKind verdict);
 std::string sentence(std::string text);   // with its full stop
+std::string file_name(const std::string& path);  // without its folders
 std::string in_percent(double fraction);  // without the unit: 43.1
 // "1.83 ms", with its interval where it has one; "-" where it is absent.
 std::string time_cell(const std::optional<TimeNs>& time);
@@ -65,6 +66,9 @@ std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share
 // Why `row` has no such number; empty where it has one.
 std::string peak_fraction_reason(const Profile& profile, const Row& row);
+
+// calls.cpp
+Table calls_table(const BlasEvidence& evidence);
 
 // repeats.cpp: of `hwprof profile --repeat`; of `hwprof run --repeat`, times and what stands out.
 Table repeats_table(const Profile& profile);

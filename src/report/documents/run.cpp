@@ -21,16 +21,10 @@ namespace hwprof::report {
 namespace {
 
 constexpr std::size_t kMostRows = 12;       // of a table in lines of text
-constexpr std::size_t kMostShapes = 3;      // of one row
 constexpr std::size_t kLongestSymbol = 48;  // names of C++ templates have hundreds of characters
 constexpr int kSignalBase = 128;            // exit code of a command that a signal ended
 
 std::string seconds_text(double seconds) { return significant(seconds, 3) + " s"; }
-
-std::string file_name(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
-}
 
 // "a; b", or `none` where both are empty.
 std::string with_reason(std::string text, const std::string& reason) {
@@ -183,19 +177,6 @@ std::string rate_text(const Run& run) {
     text += fmt::format("; covers {} of the BLAS time", percent(*rate.served_share));
   return with_reason(with_reason(with_reason(std::move(text), rate.how), rate.reason),
                      slowed_text(run));
-}
-
-std::string shapes_cell(const CallSite& site) {
-  std::vector<std::string> parts;
-  for (const CallShape& shape : site.shapes) {
-    if (parts.size() == kMostShapes) break;
-    std::string form = form_of(shape);
-    if (!form.empty()) form += ", ";
-    parts.push_back(fmt::format("{}x{}x{} ({}{})", shape.m, shape.n, shape.k, form, shape.count));
-  }
-  const bool more = site.shapes.size() > parts.size() || site.calls_of_other_shapes > 0;
-  if (parts.empty()) return std::string(kAbsent);
-  return fmt::format("{}{}", fmt::join(parts, ", "), more ? ", ..." : "");
 }
 
 std::string symbol_cell(const std::string& symbol) {
@@ -360,31 +341,6 @@ std::vector<Field> evidence_fields(const Run& run) {
       {"Executed", executed_text(evidence.executed)},     {"Performing", rate_text(run)}};
 }
 
-Table calls_table(const Called& called) {
-  Table table{.title = "Calls of a BLAS, most FLOP first",
-              .columns = {{"routine", true},
-                          {"calls"},
-                          {"time"},
-                          {"GFLOP/s"},
-                          {"served by", true},
-                          {"called from", true},
-                          {"m x n x k (calls)", true}},
-              .rows = {},
-              .notes = {},
-              .most_rows = kMostRows};
-  for (const CallSite& site : called.calls) {
-    const std::string dash(kAbsent);
-    const bool rate = site.flops && site.time_ns && *site.time_ns > 0;
-    table.rows.push_back(
-        {"",
-         {site.symbol, fmt::format("{}", site.count), site.time_ns ? duration(*site.time_ns) : dash,
-          rate ? significant(*site.flops / *site.time_ns, 3) : dash, file_name(site.library),
-          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site)},
-         fmt::format("/blas/evidence/called/calls/{}", table.rows.size())});
-  }
-  return table;
-}
-
 Table lines_table(const Executed& executed) {
   Table table{.title = "CPU time by source line",
               .columns = {{"line", true}, {"% of\nCPU time"}, {"samples"}, {"in", true}},
@@ -465,7 +421,7 @@ Document run_document(const Run& run) {
 
   document.in(Section::kVerdict)
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
-  document.in(Section::kHotspots).add(marked(calls_table(evidence.called), run));
+  document.in(Section::kHotspots).add(marked(calls_table(evidence), run));
   document.add(share_table("CPU time by file", "file", evidence.executed.by_library, false), kFull);
   document.add(share_table("CPU time by symbol", "symbol", evidence.executed.by_symbol, true),
                kFull);

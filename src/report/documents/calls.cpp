@@ -1,0 +1,94 @@
+// The calls of a BLAS that a program made: by whom, of which shapes, how much of the time in calls
+// they took and how near they came to the peak.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "src/base/format.h"
+#include "src/report/documents/content.h"
+#include "src/report/documents/reasons.h"
+
+namespace hwprof::report {
+namespace {
+
+constexpr std::size_t kMostCalls = 12;  // in lines of text
+constexpr std::size_t kMostShapes = 3;  // of one row
+
+std::string shapes_cell(const CallSite& site) {
+  std::vector<std::string> parts;
+  for (const CallShape& shape : site.shapes) {
+    if (parts.size() == kMostShapes) break;
+    std::string form = form_of(shape);
+    if (!form.empty()) form += ", ";
+    parts.push_back(fmt::format("{}x{}x{} ({}{})", shape.m, shape.n, shape.k, form, shape.count));
+  }
+  const bool more = site.shapes.size() > parts.size() || site.calls_of_other_shapes > 0;
+  if (parts.empty()) return std::string(kAbsent);
+  return fmt::format("{}{}", fmt::join(parts, ", "), more ? ", ..." : "");
+}
+
+// What the shares of the calls below are of.
+std::vector<std::string> calls_notes(const BlasEvidence& evidence) {
+  const auto& calls = evidence.called.calls;
+  const auto any = [&](auto member) {
+    return std::any_of(calls.begin(), calls.end(),
+                       [&](const CallSite& site) { return (site.*member).has_value(); });
+  };
+  std::vector<std::string> notes;
+  if (any(&CallSite::time_share))
+    notes.push_back(
+        "% of time in calls: of the time inside all calls that were timed, threads added up");
+  const auto peak = evidence.achieved_rate.core_peak_gflops;
+  if (peak && any(&CallSite::peak_fraction))
+    notes.push_back(
+        fmt::format("% of peak: of {} GFLOP/s, float32 FMA of one core that worked in the calls; "
+                    "of half of it for float64",
+                    significant(*peak, 3)));
+  return notes;
+}
+
+// One reason for both numbers is said once.
+void add_reasons(const CallSite& site, Reasons& reasons) {
+  const std::string& no_share = site.time_share_reason;
+  const std::string& no_peak = site.peak_fraction_reason;
+  if (!no_share.empty()) reasons.add(no_share, site.symbol);
+  if (!no_peak.empty() && no_peak != no_share) reasons.add("no % of peak: " + no_peak, site.symbol);
+}
+
+}  // namespace
+
+Table calls_table(const BlasEvidence& evidence) {
+  Table table{.title = "Calls of a BLAS, most FLOP first",
+              .columns = {{"routine", true},
+                          {"calls"},
+                          {"time"},
+                          {"% of time\nin calls"},
+                          {"GFLOP/s"},
+                          {"% of\npeak"},
+                          {"served by", true},
+                          {"called from", true},
+                          {"m x n x k (calls)", true}},
+              .rows = {},
+              .notes = {},
+              .most_rows = kMostCalls};
+  Reasons reasons;
+  for (const CallSite& site : evidence.called.calls) {
+    add_reasons(site, reasons);
+    const std::string dash(kAbsent);
+    const std::optional<double> rate = gflops_of(site);
+    table.rows.push_back(
+        {"",
+         {site.symbol, fmt::format("{}", site.count), site.time_ns ? duration(*site.time_ns) : dash,
+          site.time_share ? in_percent(*site.time_share) : dash,
+          rate ? significant(*rate, 3) : dash,
+          site.peak_fraction ? in_percent(*site.peak_fraction) : dash, file_name(site.library),
+          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site)},
+         fmt::format("/blas/evidence/called/calls/{}", table.rows.size())});
+  }
+  append(table.notes, calls_notes(evidence));
+  append(table.notes, reasons.sentences());
+  return table;
+}
+
+}  // namespace hwprof::report
