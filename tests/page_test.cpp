@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "src/commands/report/saved.h"
+#include "src/report/data/writers.h"
+#include "src/report/documents/documents.h"
 #include "src/report/render/render.h"
 
 namespace hwprof::report {
@@ -101,6 +103,34 @@ TEST(Page, OfSeveralReportsHasEachUnderItsName) {
   EXPECT_THAT(page, HasSubstr("id=\"r2-json\""));
 }
 
+Profile sampled_profile() {
+  Profile profile;
+  Executed& executed = profile.executed.emplace();
+  executed.samples = 100;
+  executed.frequency_hz = 997;
+  executed.by_library = {{"/usr/lib/libblas.so.3", "", 100, 1}};
+  executed.by_symbol = {{"sgemm_", "/usr/lib/libblas.so.3", 100, 1}};
+  executed.stacks = {{{"hwprof", "main", "sgemm_"}, 100}};
+  executed.notes = {"sampled over forward passes, variant im2col"};
+  return profile;
+}
+
+TEST(Page, OfAProfileDrawsTheStacksThatWereSampled) {
+  const std::string page = page_of(profile_document(sampled_profile()));
+  EXPECT_THAT(page, HasSubstr("data-chart=\"stacks\""));
+  EXPECT_THAT(page, HasSubstr("CPU time by symbol"));
+  EXPECT_THAT(page, HasSubstr("sampled over forward passes, variant im2col"));
+  EXPECT_THAT(page_of(profile_document(Profile())), Not(HasSubstr("r1-hotspots")));
+}
+
+TEST(Page, OfAProfileSaysWhyNothingWasSampled) {
+  Profile profile;
+  profile.executed.emplace().reason = "perf_event_open is not allowed";
+  const std::string page = page_of(profile_document(profile));
+  EXPECT_THAT(page, HasSubstr("No sample of the CPU time: perf_event_open is not allowed."));
+  EXPECT_THAT(page, Not(HasSubstr("data-chart=\"stacks\"")));
+}
+
 // --- Saved reports
 
 std::string golden(const std::string& name) {
@@ -136,6 +166,15 @@ TEST(SavedReports, OfASweepSayNothingElse) {
   std::istringstream said(as_text(page->document, {.columns = 120, .full = true}));
   const std::string whole = golden("sweep.120.txt");
   for (std::string line; std::getline(said, line);) EXPECT_THAT(whole, HasSubstr(line));
+}
+
+TEST(SavedReports, OfAProfileKeepItsSamples) {
+  const Profile profile = sampled_profile();
+  const auto file = parse_report("x.json", profile_json(profile), saved_schemas());
+  ASSERT_TRUE(file) << file.error().what;
+  const auto page = saved_page(*file);
+  ASSERT_TRUE(page) << page.error().what;
+  EXPECT_EQ(as_markdown(page->document), as_markdown(profile_document(profile)));
 }
 
 TEST(SavedReports, OfASchemaAloneAreAPageOfLittle) {

@@ -276,6 +276,11 @@ const Record& record<Profile>() {
           "scaling", "",
           "null unless `--threads` has several numbers; `rows` then has the rows of every count, "
           "while `threads`, `peak`, `passes` and `complexity` are those of the first"),
+      field<&Profile::executed>(
+          "executed", "",
+          "where the CPU time of passes of their own went, sampled after all else was measured: "
+          "only of a page, and with `--flame`")
+          .left_out_if_absent(),
       field<&Profile::warnings>("warnings", "", ""),
       spliced<&Profile::layers>(),
       field<&Profile::training>("training", "", "only of a workload that learns")

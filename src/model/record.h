@@ -168,6 +168,8 @@ struct Profile {
   std::optional<Training> training;  // of a workload that learns
   std::optional<Regions> regions;
   std::optional<Scaling> scaling;  // absent: one number of threads
+  // Of passes of their own, after all else was measured; absent: not asked for.
+  std::optional<report::Executed> executed;
   std::vector<Warning> warnings;
 };
 

@@ -114,6 +114,14 @@ class Charts(PageTest):
         self.assertAlmostEqual(self.width("work"), 0.85, delta=0.01)
         self.assertEqual(self.said(), [])
 
+    def test_the_flame_graph_of_a_profile_has_every_sample_of_its_record(self):
+        page = make("textcnn")
+        self.visit(page)
+        samples = sum(stack["samples"] for stack in page.report["executed"]["stacks"])
+        whole = self.js("return [...arguments[0].querySelectorAll('.mark')].map((m) => m.ariaLabel)"
+                        ".find((label) => label.startsWith('all'))", self.figure("stacks"))
+        self.assertIn("{:,} samples".format(samples), whole)
+
     def test_the_flame_graph_zooms_by_keyboard_and_searches(self):
         self.visit(stacks_page())
         before = self.names()

@@ -80,6 +80,20 @@ class Pages(CliTest):
         done = hwprof("profile", *SHORT, "--format", "html")
         self.assertTrue(done.stdout.startswith("<!doctype html>"))
 
+    def test_a_profile_is_sampled_for_a_page_and_a_flame_graph_alone(self):
+        done = hwprof("profile", *SHORT, "--json")
+        self.assertFalse("executed" in json.loads(done.stdout), "sampled without being asked")
+        for words in [["--report", self.path("page.html")], ["--flame", self.path("flame.svg")]]:
+            done = hwprof("profile", *SHORT, "--json", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            executed = json.loads(done.stdout)["executed"]
+            self.assertTrue(executed["reason"] or executed["stacks"])
+            if executed["stacks"]:
+                self.assertLessEqual(sum(stack["samples"] for stack in executed["stacks"]), executed["samples"])
+                self.assertIn("after all else was measured", executed["notes"][0])
+                own = [loops["provider"] for loops in executed["loops"] if loops["library"].endswith("/hwprof")]
+                self.assertNotIn("openblas", own, "hwprof's own kernels are no BLAS")
+
     def test_a_page_beside_another_format_is_of_the_same_run(self):
         done = hwprof("profile", *SHORT, "--json", "--report", self.path("page.html"))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -297,7 +297,7 @@ Result<void> profile_workload(ProfileSession& session, const MlpOptions& options
     const RegionTasks step("step", products);
     const RegionPasses passes = step.passes("the products of a step");
     if (region_options.overhead) regions->overhead = measure_overhead(passes, interrupted());
-    draw_flame(session, passes);
+    sample_passes(session, passes);
   }
   record.regions = *std::move(regions);
   return {};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "counters/regions/region_report.h"
 #include "counters/regions/region_runtime.h"
 #include "src/base/text.h"
+#include "src/blas/evidence/executed.h"
 #include "src/commands/interrupt.h"
 #include "src/measure/regions_view.h"
 #include "src/measure/statistics.h"
@@ -28,7 +30,7 @@ namespace {
 
 constexpr double kRegionSeconds = 0.3;
 constexpr int kMostPasses = 100;
-constexpr double kFlameSeconds = 1;
+constexpr double kSampledSeconds = 1;
 
 std::string shape_text(const Task& task) {
   std::vector<std::string> sizes;
@@ -59,6 +61,32 @@ double seconds_of(const std::function<void()>& work, int passes) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < passes; ++i) work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Over calls of its own: what is measured is never sampled.
+report::Executed sampled(const RegionPasses& work) {
+  auto sampling = observe::Sampling::open(::getpid(), false, {.stacks = true});
+  if (!sampling) {
+    report::Executed none;
+    none.reason = sampling.error().what;
+    return none;
+  }
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  do {
+    work.plain();
+    sampling->drain();
+  } while (!interrupted() &&
+           std::chrono::duration<double>(Clock::now() - begin).count() < kSampledSeconds);
+  report::Executed executed = blas::executed(sampling->finish());
+  // A program that knows every BLAS by name looks like one.
+  std::error_code ignored;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  for (report::LibraryLoops& loops : executed.loops)
+    if (loops.library == self) loops.provider = report::Provider::kNone;
+  executed.notes.insert(executed.notes.begin(),
+                        fmt::format("sampled over {}, after all else was measured", work.what));
+  return executed;
 }
 
 }  // namespace
@@ -101,26 +129,23 @@ Result<report::Regions> collect_regions(const RegionOptions& options, const std:
   return regions;
 }
 
-void draw_flame(ProfileSession& session, const RegionPasses& work) {
-  const std::string& path = session.options.regions.flame;
-  if (path.empty() || !work.plain) return;
+void sample_passes(ProfileSession& session, const RegionPasses& work) {
+  const std::string& flame = session.options.regions.flame;
+  if ((flame.empty() && !makes_page(session.options.output)) || !work.plain) return;
+  report::Profile& record = session.record;
+  record.executed = sampled(work);
+  if (flame.empty()) return;
+  const report::Executed& executed = *record.executed;
   const auto draw = [&]() -> Result<void> {
-    TRY(observe::Sampling sampling, observe::Sampling::open(::getpid(), false, {.stacks = true}));
-    using Clock = std::chrono::steady_clock;
-    const auto begin = Clock::now();
-    do {
-      work.plain();
-      sampling.drain();
-    } while (!interrupted() &&
-             std::chrono::duration<double>(Clock::now() - begin).count() < kFlameSeconds);
-    const observe::SampleProfile sampled = sampling.finish();
-    if (sampled.stacks.empty()) return environment_error(0, "no stack was sampled");
+    if (executed.stacks.empty())
+      return environment_error(0,
+                               executed.reason.empty() ? "no stack was sampled" : executed.reason);
     return report::write_file(
-        path, report::flame_for(path, sampled.stacks,
-                                {shell_command(session.options.command), sampled.hz}));
+        flame, report::flame_for(flame, executed.stacks,
+                                 {shell_command(session.options.command), executed.frequency_hz}));
   };
   if (auto drawn = draw(); !drawn)
-    session.record.warnings.push_back({"flame", path + " is not written: " + drawn.error().what});
+    record.warnings.push_back({"flame", flame + " is not written: " + drawn.error().what});
 }
 
 Result<void> profile_regions(ProfileSession& session, const RegionPasses& work) {
@@ -141,7 +166,7 @@ Result<void> profile_regions(ProfileSession& session, const RegionPasses& work) 
       collect_regions(options, fmt::format("{} {}", passes, work.what));
   if (!regions) return error_of(regions);
   if (options.overhead && work.plain) regions->overhead = measure_overhead(work, interrupted());
-  draw_flame(session, work);
+  sample_passes(session, work);
   session.record.regions = *std::move(regions);
   return {};
 }

@@ -31,12 +31,12 @@ struct RegionPasses {
   std::function<void()> plain;  // the same without; may be empty: no --overhead
 };
 
-// --flame: where the CPU time of `plain` goes, sampled over calls of its own. What prevents it is a
-// warning of the record.
-void draw_flame(ProfileSession& session, const RegionPasses& work);
+// For --flame and a page: where the CPU time of `plain` goes, sampled over calls of its own, into
+// the record. What prevents it stands there as the reason; of --flame it is a warning, too.
+void sample_passes(ProfileSession& session, const RegionPasses& work);
 
 // All of it: starts, runs `pass` for a while, collects into the record, measures the overhead,
-// draws the flame graph.
+// samples the passes.
 Result<void> profile_regions(ProfileSession& session, const RegionPasses& work);
 
 // What watching costs: the same work unwatched, counted in regions, sampled and traced,

@@ -16,12 +16,15 @@ namespace hwprof {
 namespace {
 
 // Of the files JSON has the shares alone.
-void complete(report::Run& run) {
-  report::Executed& executed = run.blas.evidence.executed;
+void complete(report::Executed& executed) {
   for (auto* shares : {&executed.by_library, &executed.vector_width})
     for (report::SampleShare& share : *shares)
       share.samples = static_cast<std::uint64_t>(
           std::llround(share.fraction * static_cast<double>(executed.samples)));
+}
+void complete(report::Run& run) { complete(run.blas.evidence.executed); }
+void complete(report::Profile& profile) {
+  if (profile.executed) complete(*profile.executed);
 }
 // JSON has the library once, and no verdict on it.
 void complete(report::Sweep& sweep) {

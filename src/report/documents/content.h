@@ -31,9 +31,9 @@ std::string cpus_in_words(const CpuList& cpus);  // "CPUs 0,2-3"
 std::string upper(std::string_view text);
 // "BLAS SUBOPTIMAL", "WRONG RESULTS": a verdict at the head of a report.
 std::string verdict_heading(VerdictKind verdict);
-std::string sentence(std::string text);   // with its full stop
+std::string sentence(std::string text);          // with its full stop
 std::string file_name(const std::string& path);  // without its folders
-std::string in_percent(double fraction);  // without the unit: 43.1
+std::string in_percent(double fraction);         // without the unit: 43.1
 // "1.83 ms", with its interval where it has one; "-" where it is absent.
 std::string time_cell(const std::optional<TimeNs>& time);
 // On the clock that counts: CPU time, of several threads wall time.
@@ -69,6 +69,12 @@ std::string peak_fraction_reason(const Profile& profile, const Row& row);
 
 // calls.cpp
 Table calls_table(const BlasEvidence& evidence);
+
+// hotspots.cpp
+std::string symbol_cell(const std::string& symbol);  // "(no symbol)" for none
+Table files_table(const Executed& executed);
+Table symbols_table(const Executed& executed);
+Table lines_table(const Executed& executed);
 
 // repeats.cpp: of `hwprof profile --repeat`; of `hwprof run --repeat`, times and what stands out.
 Table repeats_table(const Profile& profile);

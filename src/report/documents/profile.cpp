@@ -132,6 +132,9 @@ void add_charts(const Profile& profile, Document& document) {
   if (!profile.complexity.rows.empty())
     document.in(Section::kComplexity)
         .add(Chart{"complexity", "Share of each operation: by cost units, by roofline, measured"});
+  if (profile.executed && !profile.executed->stacks.empty())
+    document.in(Section::kHotspots)
+        .add(Chart{"stacks", "Where the CPU time went, by sampled call stacks"});
   add_region_charts(profile.regions, document);
   add_ladder_chart(profile.blas, document);
   if (!rows.empty() || profile.layers)
@@ -139,6 +142,17 @@ void add_charts(const Profile& profile, Document& document) {
         .add(Chart{"noise",
                    "Slices of one row in the order of measuring, and the FMA peak beside "
                    "them"});
+}
+
+// Of which passes, and how sure it is; or why there is nothing.
+void add_samples(const Executed& executed, Document& document) {
+  document.in(Section::kHotspots);
+  if (!executed.reason.empty())
+    document.add(Paragraph{sentence("No sample of the CPU time: " + executed.reason)},
+                 Detail::kFull);
+  Table files = files_table(executed);
+  if (!files.rows.empty()) files.notes = executed.notes;
+  document.add(std::move(files), Detail::kFull).add(symbols_table(executed), Detail::kFull);
 }
 
 }  // namespace
@@ -233,6 +247,7 @@ Document profile_document(const Profile& profile) {
   if (profile.scaling) document.add(scaling_table(*profile.scaling));
   document.in(Section::kComplexity).add(complexity_table(profile.complexity), kFull);
   document.add(far_table(profile.complexity), kFull);
+  if (profile.executed) add_samples(*profile.executed, document);
   document.in(Section::kRegions)
       .add(regions_table(profile.regions),
            regions_asked_for(profile.regions) ? Detail::kBoth : kFull);

@@ -15,14 +15,11 @@
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/documents/reasons.h"
-#include "src/report/printable.h"
 
 namespace hwprof::report {
 namespace {
 
-constexpr std::size_t kMostRows = 12;       // of a table in lines of text
-constexpr std::size_t kLongestSymbol = 48;  // names of C++ templates have hundreds of characters
-constexpr int kSignalBase = 128;            // exit code of a command that a signal ended
+constexpr int kSignalBase = 128;  // exit code of a command that a signal ended
 
 std::string seconds_text(double seconds) { return significant(seconds, 3) + " s"; }
 
@@ -179,30 +176,6 @@ std::string rate_text(const Run& run) {
                      slowed_text(run));
 }
 
-std::string symbol_cell(const std::string& symbol) {
-  if (symbol.empty()) return "(no symbol)";
-  if (display_width(symbol) <= static_cast<int>(kLongestSymbol)) return symbol;
-  return printable(symbol).substr(0, kLongestSymbol - 3) + "...";
-}
-
-Table share_table(std::string title, std::string name, const std::vector<SampleShare>& shares,
-                  bool with_library) {
-  Table table{.title = std::move(title),
-              .columns = {{std::move(name), true}, {"% of\nCPU time"}, {"samples"}},
-              .rows = {},
-              .notes = {},
-              .most_rows = kMostRows};
-  if (with_library) table.columns.push_back({"file", true});
-  for (const SampleShare& share : shares) {
-    TableRow row{"",
-                 {with_library ? symbol_cell(share.name) : file_name(share.name),
-                  significant(100 * share.fraction, 3), fmt::format("{}", share.samples)}};
-    if (with_library) row.cells.push_back(file_name(share.library));
-    table.rows.push_back(std::move(row));
-  }
-  return table;
-}
-
 // "up to 1.05 times faster for this program: BLAS is 5 % of its time and its calls are 4.2 times
 // faster with SkylakeX (512-bit) of OpenBLAS"
 std::string gain_text(const RunBlas& blas) {
@@ -341,21 +314,6 @@ std::vector<Field> evidence_fields(const Run& run) {
       {"Executed", executed_text(evidence.executed)},     {"Performing", rate_text(run)}};
 }
 
-Table lines_table(const Executed& executed) {
-  Table table{.title = "CPU time by source line",
-              .columns = {{"line", true}, {"% of\nCPU time"}, {"samples"}, {"in", true}},
-              .rows = {},
-              .notes = {},
-              .most_rows = kMostRows};
-  for (const HotLine& line : executed.lines) {
-    table.rows.push_back(
-        {"",
-         {fmt::format("{}:{}", line.file, line.line), significant(100 * line.fraction, 3),
-          fmt::format("{}", line.samples), symbol_cell(line.symbol)}});
-  }
-  return table;
-}
-
 // The levels of evidence that a reader asks for first; the rest is in the full form.
 std::vector<Field> brief_evidence(const Run& run) {
   const BlasEvidence& evidence = run.blas.evidence;
@@ -422,9 +380,8 @@ Document run_document(const Run& run) {
   document.in(Section::kVerdict)
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
   document.in(Section::kHotspots).add(marked(calls_table(evidence), run));
-  document.add(share_table("CPU time by file", "file", evidence.executed.by_library, false), kFull);
-  document.add(share_table("CPU time by symbol", "symbol", evidence.executed.by_symbol, true),
-               kFull);
+  document.add(files_table(evidence.executed), kFull);
+  document.add(symbols_table(evidence.executed), kFull);
   document.add(lines_table(evidence.executed));
   document.in(Section::kLadder).add(ladder_table(run.blas), kFull);
   document.in(Section::kNoise).add(warnings_of(run.warnings));

@@ -23,7 +23,8 @@ let figures = 0; // radio groups need a name of their own each
 
 /** @param {HTMLElement} figure @param {any} report @returns {boolean} */
 export function draw_stacks(figure, report) {
-  const executed = report.blas?.evidence?.executed;
+  // Of a program that was run, or of the passes of a profile.
+  const executed = report.blas?.evidence?.executed ?? report.executed;
   /** @type {import("./tree.js").Stack[]} */
   const stacks = without_runs(executed?.stacks ?? []);
   const root = fold(stacks, false);
