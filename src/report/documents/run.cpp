@@ -380,6 +380,8 @@ Document run_document(const Run& run) {
   document.in(Section::kVerdict)
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
   document.in(Section::kHotspots).add(marked(calls_table(evidence), run));
+  if (!evidence.called.spans.empty())
+    document.add(Chart{"calls", "Calls of a BLAS over time, a lane a thread"});
   document.add(files_table(evidence.executed), kFull);
   document.add(symbols_table(evidence.executed), kFull);
   document.add(lines_table(evidence.executed));

@@ -27,6 +27,12 @@ export function region_ranks({ rows, trace }) {
   return ranks(weights);
 }
 
+/** The colours of calls: of a routine and a shape, most time first.
+ * @param {{name: string, duration_ns: number}[]} spans */
+export function call_ranks(spans) {
+  return ranks(spans.map(({ name, duration_ns }) => [name, duration_ns]));
+}
+
 /** A list of names, each a button that picks what has its colour. The last stands for all others.
  * @param {[string, number][]} shares name and share of all, largest first
  * @param {(name: string) => string} hue @param {string} nameless what "" is called

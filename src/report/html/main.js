@@ -19,7 +19,7 @@ import { follow_selection } from "./select.js";
 import { draw_stacks } from "./stacks.js";
 import { draw as draw_sweep } from "./sweep.js";
 import { enhance_tables } from "./tables.js";
-import { draw_timeline } from "./timeline.js";
+import { draw_calls_timeline, draw_timeline } from "./timeline.js";
 import { draw as draw_training } from "./training.js";
 import { enhance_commands } from "./verdict.js";
 
@@ -38,6 +38,7 @@ const kCharts = {
   training: draw_training,
   stacks: draw_stacks,
   timeline: draw_timeline,
+  calls: draw_calls_timeline,
   regions: draw_regions,
   ladder: draw_ladder,
   comparison: draw_comparison,

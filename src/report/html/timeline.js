@@ -1,11 +1,11 @@
-// The trace of the regions: a lane a thread, time from left to right, nested calls below what they are
+// The trace of regions, or of calls of a BLAS: a lane a thread, time from left to right, nested calls below what they are
 // in. Here: which window of time is shown, by wheel, drag, keys and buttons.
 
 import { element } from "./boxes.js";
 import { note, repaint, tooltip } from "./chart.js";
 import { follow_pointer } from "./drag.js";
 import { lanes_picture } from "./lanes.js";
-import { region_ranks } from "./legend.js";
+import { call_ranks, region_ranks } from "./legend.js";
 import { extent_of, in_next_row, lanes_of, moved, zoomed } from "./spans.js";
 
 /** @typedef {import("./spans.js").Mark} Mark */
@@ -16,8 +16,20 @@ const KEYS = "arrow keys move between calls, plus and minus zoom, Shift and an a
 /** @param {HTMLElement} figure @param {any} report @returns {boolean} */
 export function draw_timeline(figure, report) {
   const trace = report.regions?.trace;
+  return Boolean(trace) && draw_spans(figure, trace, region_ranks(report.regions));
+}
+
+/** @param {HTMLElement} figure @param {any} report @returns {boolean} */
+export function draw_calls_timeline(figure, report) {
+  const called = report.blas?.evidence?.called;
+  return Boolean(called) && draw_spans(figure, called, call_ranks(called.spans ?? []));
+}
+
+/** @param {HTMLElement} figure @param {any} trace with `spans` and `spans_note`
+ * @param {(name: string) => string} hue the class of a name's colour @returns {boolean} */
+function draw_spans(figure, trace, hue) {
   /** @type {import("./spans.js").Span[]} */
-  const spans = trace?.spans ?? [];
+  const spans = trace.spans ?? [];
   if (spans.length === 0) return false;
   const lanes = lanes_of(spans);
   const all = extent_of(spans);
@@ -30,7 +42,7 @@ export function draw_timeline(figure, report) {
   const caption = figure.querySelector("figcaption");
   for (const part of [tools, axis, host]) figure.insertBefore(part, caption);
   note(figure, `${trace.spans_note ?? ""} A click zooms to a call, Ctrl and the wheel zoom, dragging pans.`.trim());
-  const picture = lanes_picture(axis, host, lanes, all, region_ranks(report.regions));
+  const picture = lanes_picture(axis, host, lanes, all, hue);
   const tip = tooltip(figure);
 
   let shown = all;
