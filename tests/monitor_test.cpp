@@ -455,6 +455,30 @@ TEST(Monitor, SetsNoVariableButItsOwn) {
   EXPECT_EQ(*line, -1) << "the line that did not hold";
 }
 
+TEST(Monitor, SetsAndRemovesVariablesThatItWasToldOf) {
+  ::setenv("OMP_GONE", "x", 1);
+  const auto line = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        HOLDS(monitor.start_quietly({"LD_PRELOAD=/tmp/x.so"}).error().code == EPERM);
+        HOLDS(monitor.start_quietly({"PATH"}).error().code == EPERM);
+        TRY(const auto quiet, monitor.start_quietly({"OMP_SET=7", "OMP_GONE"}));
+        TRY(monitor.release());
+        char text[64] = {};
+        std::size_t size = 0;
+        for (ssize_t got = 1; got > 0; size += static_cast<std::size_t>(got))
+          got = ::read(quiet.output.get(), text + size, sizeof text - size);
+        TRY(const auto end, monitor.wait());
+        HOLDS(end.facts.exit == 0);
+        HOLDS(std::string(text, size) == "[7] [none]");
+        return 0;
+      },
+      {.command = {"sh", "-c", "printf '[%s] [%s]' $OMP_SET ${OMP_GONE-none}; echo no >&2"},
+       .variables = {"OMP_"}});
+  ::unsetenv("OMP_GONE");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
 TEST(Monitor, CommandsExitCodeOutlivesTheWorker) {
   std::string report;
   const auto code = run_split(

@@ -92,6 +92,12 @@ Result<std::unique_ptr<ProbeSet>> ask_for_probes() {
   return std::make_unique<AskedProbes>();
 }
 
+std::string ended_by_zeros(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + '\0';
+  return text;
+}
+
 }  // namespace
 
 MonitorClient::MonitorClient(Channel questions, Channel events)
@@ -119,10 +125,15 @@ Result<MonitorClient::Reply> MonitorClient::ask(const Question& question, std::s
 }
 
 Result<pid_t> MonitorClient::start(const std::vector<std::string>& environment, bool watched) {
-  std::string text;
-  for (const std::string& variable : environment) text += variable + '\0';
-  TRY(const auto reply, ask({.ask = Ask::kStart, .number = watched ? 1 : 0}, text));
+  TRY(const auto reply,
+      ask({.ask = Ask::kStart, .number = watched ? 1 : 0}, ended_by_zeros(environment)));
   return static_cast<pid_t>(reply.head.number);
+}
+
+Result<MonitorClient::Quiet> MonitorClient::start_quietly(
+    const std::vector<std::string>& environment) {
+  TRY(auto reply, ask({.ask = Ask::kStartQuietly}, ended_by_zeros(environment)));
+  return Quiet{static_cast<pid_t>(reply.head.number), std::move(reply.fd)};
 }
 
 Result<void> MonitorClient::release() {

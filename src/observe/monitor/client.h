@@ -35,6 +35,13 @@ class MonitorClient {
   // The command, held before its execve, with these variables (NAME=value) added; `watched`: what
   // it leaves behind is waited for while it runs.
   Result<pid_t> start(const std::vector<std::string>& environment, bool watched);
+  // The same for a run whose output is nobody's to see; NAME alone: it gets no such variable.
+  // Whoever asks must read `output` until the command has ended, or that waits.
+  struct Quiet {
+    pid_t pid = 0;
+    UniqueFd output;
+  };
+  Result<Quiet> start_quietly(const std::vector<std::string>& environment);
   Result<void> release();
   [[nodiscard]] int end_descriptor() const { return events_.descriptor(); }  // readable at its end
   Result<CommandEnd> wait();

@@ -1,5 +1,6 @@
 #include "src/observe/monitor/monitor.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
@@ -41,9 +42,10 @@ constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;  // of one sav
 // What hwprof puts into the environment of the command.
 constexpr std::string_view kVariables[] = {"LD_AUDIT=", "HWPROF_"};
 
-bool may_set(std::string_view variable) {
-  return std::any_of(std::begin(kVariables), std::end(kVariables),
-                     [&](std::string_view known) { return variable.starts_with(known); });
+bool may_set(std::string_view variable, const std::vector<std::string>& more) {
+  const auto begins = [&](std::string_view known) { return variable.starts_with(known); };
+  return std::any_of(std::begin(kVariables), std::end(kVariables), begins) ||
+         std::any_of(more.begin(), more.end(), begins);
 }
 
 bool asks_for_end(int signal) { return signal != SIGUSR1 && signal != SIGUSR2; }
@@ -93,7 +95,8 @@ class Monitor {
   }
   Result<Answer> answer(const Question& question, const std::string& text, const UniqueFd& fd,
                         UniqueFd& given, std::string& said);
-  Result<pid_t> start(const std::string& variables, bool watched);
+  // `output`: becomes what it writes; absent: that goes where hwprof's goes.
+  Result<pid_t> start(const std::string& variables, bool watched, UniqueFd* output);
   Result<void> release();
 
   const MonitorOptions& options_;
@@ -142,7 +145,7 @@ void Monitor::take_signals() {
   }
 }
 
-Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
+Result<pid_t> Monitor::start(const std::string& variables, bool watched, UniqueFd* output) {
   if (options_.command.empty() || running_ || held_)
     return environment_error(EINVAL, "there is no command to start");
   if (runs_ >= options_.runs) return environment_error(EPERM, "the command has run often enough");
@@ -150,15 +153,26 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched) {
   std::vector<std::string> environment;
   for (const std::string_view variable : split(variables, '\0')) {
     if (variable.empty()) continue;
-    if (!may_set(variable)) return environment_error(EPERM, "the worker may not set this variable");
+    if (!may_set(variable, options_.variables))
+      return environment_error(EPERM, "the worker may not set this variable");
     environment.emplace_back(variable);
   }
   command_.reset();
   orphans_.emplace();
   watched_ = watched;
-  TRY(Child command,
-      Child::start(path, options_.command,
-                   {.cpus = options_.pin, .environment = environment, .user = options_.user}));
+  Pipe quiet;
+  UniqueFd nowhere;
+  if (output != nullptr) {
+    TRY(quiet, make_pipe());
+    nowhere.reset(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  }
+  TRY(Child command, Child::start(path, options_.command,
+                                  {.cpus = options_.pin,
+                                   .environment = environment,
+                                   .output = quiet.writer.get(),
+                                   .error = nowhere.get(),
+                                   .user = options_.user}));
+  if (output != nullptr) *output = std::move(quiet.reader);
   command_.emplace(std::move(command));
   held_ = true;
   ++runs_;
@@ -245,7 +259,11 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       return answer;
     }
     case Ask::kStart: {
-      TRY(answer.number, start(text, question.number != 0));
+      TRY(answer.number, start(text, question.number != 0, nullptr));
+      return answer;
+    }
+    case Ask::kStartQuietly: {
+      TRY(answer.number, start(text, question.number != 0, &given));
       return answer;
     }
     case Ask::kRelease: {

@@ -39,8 +39,10 @@ struct MonitorOptions {
   CpuList pin = {};
   std::optional<std::string> user = {};  // whose rights command and worker get
   std::vector<std::string> files = {};   // that the worker may have written
-  bool passes_exit_code = true;          // of a command that failed, whatever the worker says
-  int exit_without_worker = 0;           // where it has died, and the command did not fail
+  // What the names of variables begin with that the worker may change for the command.
+  std::vector<std::string> variables = {};
+  bool passes_exit_code = true;  // of a command that failed, whatever the worker says
+  int exit_without_worker = 0;   // where it has died, and the command did not fail
   MonitorPatience patience = {};
   std::function<void(const std::string& bytes)> write_report = {};
   std::function<void(const Error& error)> say_error = {};  // where the command's exit code wins

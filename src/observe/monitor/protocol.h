@@ -23,7 +23,9 @@ enum class Ask : std::uint32_t {
                   // it has been read
   kDefineProbes,  // number, generation; ProbePoints as text -> their events
   kRemoveProbes,  // -> what stays, as text
-  kStart,         // the command; variables as text, each ended by a zero -> pid
+  kStart,         // the command; variables as text, each ended by a zero, number: 1 where it is
+                  // watched -> pid
+  kStartQuietly,  // the same, its standard error thrown away -> its standard output, too
   kRelease,       // the command runs
   kEndWanted,     // -> number: the signal that asked for the end; 0: none
   kPart,          // bytes as text: more of what one of the next two saves

@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "src/base/account.h"
 #include "src/base/spawn.h"
@@ -35,7 +37,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& change
       replaced = replaced || name_of(change) == name_of(*entry);
     if (!replaced) result.emplace_back(*entry);
   }
-  result.insert(result.end(), changes.begin(), changes.end());
+  std::copy_if(changes.begin(), changes.end(), std::back_inserter(result),
+               [](const std::string& change) { return change.find('=') != std::string::npos; });
   return result;
 }
 
@@ -46,10 +49,11 @@ struct Orders {
   std::optional<Account> account;
   std::optional<cpu_set_t> cpus;
   int go = -1, failure = -1;
+  int output = -1, error = -1;
 };
 
 // Which step failed goes home beside the errno.
-enum class Step : int { kReady, kPin, kUser, kExec };
+enum class Step : int { kReady, kPin, kUser, kOutput, kExec };
 struct Failure {
   Step step = Step::kExec;
   int code = 0;
@@ -77,6 +81,9 @@ struct Failure {
     errno = why;
     give_up(orders.failure, Step::kUser);
   }
+  if ((orders.output >= 0 && ::dup2(orders.output, STDOUT_FILENO) < 0) ||
+      (orders.error >= 0 && ::dup2(orders.error, STDERR_FILENO) < 0))
+    give_up(orders.failure, Step::kOutput);
   ::execve(orders.path, orders.arguments.data(), orders.environment.data());
   give_up(orders.failure, Step::kExec);
 }
@@ -125,6 +132,8 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
   TRY(Pipe failure, make_pipe());
   orders.go = go.reader.get();
   orders.failure = failure.writer.get();
+  orders.output = setup.output;
+  orders.error = setup.error;
 
   const pid_t pid = ::fork();
   if (pid < 0)
@@ -186,6 +195,9 @@ Result<void> Child::release() {
     case Step::kUser:
       return environment_error(
           0, fmt::format("cannot become the user: {}", std::strerror(failure.code)));
+    case Step::kOutput:
+      return environment_error(
+          0, fmt::format("cannot redirect its output: {}", std::strerror(failure.code)));
     case Step::kExec:
       break;
   }

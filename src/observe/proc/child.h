@@ -27,7 +27,8 @@ namespace hwprof {
 
 struct ChildSetup {
   CpuList cpus;                          // empty: as hwprof itself
-  std::vector<std::string> environment;  // NAME=value to add or to replace
+  std::vector<std::string> environment;  // NAME=value to add or to replace; NAME alone: to remove
+  int output = -1, error = -1;           // its standard output and error; -1: hwprof's
   std::optional<std::string> user;       // whose rights it gets; only root may ask
 };
 
