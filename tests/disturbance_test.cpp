@@ -19,6 +19,12 @@ TEST(Disturbance, StolenTimeIsThatOfTheCpusAskedFor) {
   EXPECT_EQ(stolen_ticks(kStat, {0, 1}), 33U);
 }
 
+TEST(Disturbance, BusyTimeIsAllThatIsNotIdle) {
+  EXPECT_EQ(busy_ticks(kStat, {0}), 5U + 5 + 11);
+  EXPECT_EQ(busy_ticks("cpu3 1 2 4 1000 2000 8 16 32 1 1\n", {3}), 63U);
+  EXPECT_FALSE(busy_ticks(kStat, {7}));
+}
+
 TEST(Disturbance, WhatTheKernelDoesNotTellIsAbsent) {
   EXPECT_FALSE(stolen_ticks(kStat, {7}));
   EXPECT_FALSE(stolen_ticks("cpu0 5 0 5 500\n", {0})) << "a kernel before 2.6.11";

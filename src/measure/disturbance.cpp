@@ -21,6 +21,23 @@ std::string read_again(const UniqueFd& file) {
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(0, size))};
 }
 
+// "cpu0 user nice system idle iowait irq softirq steal ..." (proc_stat(5)); guests are in user.
+constexpr std::size_t kIdle = 4, kIoWait = 5, kSteal = 8;
+
+std::optional<std::uint64_t> sum_of_columns(const std::string& proc_stat, const CpuList& cpus,
+                                            bool (*wanted)(std::size_t column)) {
+  std::optional<std::uint64_t> sum;
+  for (const std::string_view line : split(proc_stat, '\n')) {
+    const std::vector<std::string_view> words = split(line, ' ');
+    if (words.size() <= kSteal || !words[0].starts_with("cpu")) continue;
+    const std::optional<std::uint64_t> cpu = parse_unsigned(words[0].substr(3));
+    if (!cpu || std::find(cpus.begin(), cpus.end(), *cpu) == cpus.end()) continue;
+    for (std::size_t column = 1; column <= kSteal; ++column)
+      if (wanted(column)) sum = sum.value_or(0) + parse_unsigned(words[column]).value_or(0);
+  }
+  return sum;
+}
+
 }  // namespace
 
 void RunDelays::refresh() {
@@ -47,17 +64,12 @@ std::optional<double> RunDelays::ns() const {
 }
 
 std::optional<std::uint64_t> stolen_ticks(const std::string& proc_stat, const CpuList& cpus) {
-  // "cpu0 user nice system idle iowait irq softirq steal ..." (proc_stat(5)).
-  constexpr std::size_t kSteal = 8;
-  std::optional<std::uint64_t> sum;
-  for (const std::string_view line : split(proc_stat, '\n')) {
-    const std::vector<std::string_view> words = split(line, ' ');
-    if (words.size() <= kSteal || !words[0].starts_with("cpu")) continue;
-    const std::optional<std::uint64_t> cpu = parse_unsigned(words[0].substr(3));
-    if (!cpu || std::find(cpus.begin(), cpus.end(), *cpu) == cpus.end()) continue;
-    sum = sum.value_or(0) + parse_unsigned(words[kSteal]).value_or(0);
-  }
-  return sum;
+  return sum_of_columns(proc_stat, cpus, [](std::size_t column) { return column == kSteal; });
+}
+
+std::optional<std::uint64_t> busy_ticks(const std::string& proc_stat, const CpuList& cpus) {
+  return sum_of_columns(proc_stat, cpus,
+                        [](std::size_t column) { return column != kIdle && column != kIoWait; });
 }
 
 Steal::Steal(CpuList cpus) : cpus_(std::move(cpus)) {

@@ -28,7 +28,11 @@ class RunDelays {
 // of /proc/stat. Absent where it has none of them.
 std::optional<std::uint64_t> stolen_ticks(const std::string& proc_stat, const CpuList& cpus);
 
-// The same, read from the kernel each time: some 20 us, and more with many CPUs.
+// Ticks (1/100 s) in which they were not idle since boot, whoever had them; what the host gave to
+// others counts as work of others.
+std::optional<std::uint64_t> busy_ticks(const std::string& proc_stat, const CpuList& cpus);
+
+// Those stolen, read from the kernel each time: some 20 us, and more with many CPUs.
 class Steal {
  public:
   explicit Steal(CpuList cpus);
