@@ -85,6 +85,56 @@ const Record& record<Repeats>() {
 }
 
 template <>
+const Record& record<TriedSetting>() {
+  static constexpr Field kFields[] = {
+      field<&TriedSetting::tried>("tried", "", "the change of the environment; null: none")
+          .null_if_empty(),
+      field<&TriedSetting::changes>("changes", "", "`NAME=value`; `NAME` alone: unset"),
+      field<&TriedSetting::job_line>("job_line", "", "for a shell").null_if_empty(),
+      field<&TriedSetting::rounds>("rounds", "", "in which it and the program as it is ran"),
+      field<&TriedSetting::wall_ratio>(
+          "wall_ratio", "",
+          "time with it over time as it is: low, estimate, high; empty: `ratio_reason`"),
+      field<&TriedSetting::cpu_ratio>("cpu_ratio", "", "the same of user and system time"),
+      field<&TriedSetting::ratio_reason>("ratio_reason", "", "").null_if_empty(),
+      field<&TriedSetting::wall_s>("wall_s", "s", "raw, a round each"),
+      field<&TriedSetting::cpu_s>("cpu_s", "s", "the same of user and system time"),
+      field<&TriedSetting::same_output>("same_output", "",
+                                        "standard output and exit code; null: `output_reason`"),
+      field<&TriedSetting::output_reason>("output_reason", "", "").null_if_empty(),
+      field<&TriedSetting::stopped>("stopped", "", "why it has fewer rounds than others")
+          .null_if_empty(),
+  };
+  static constexpr Record kRecord{
+      "TriedSetting", "A changed environment, in runs by turns with the program as it is.",
+      kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<Fix>() {
+  static constexpr Field kFields[] = {
+      spliced_base<Fix, TriedSetting>(),
+      field<&Fix::result>("result", "", "what it comes to, one sentence"),
+      field<&Fix::worth_it>("worth_it", "", "`job_line` belongs into the job script"),
+      field<&Fix::others>("others", "", "settings of `--try` that are not the one above"),
+      field<&Fix::as_is_wall_s>("as_is.wall_s", "s", "raw, a round each"),
+      field<&Fix::as_is_cpu_s>("as_is.cpu_s", "s", ""),
+      field<&Fix::other_programs>("other_programs", "CPUs",
+                                  "that they used during the rounds; null: not known"),
+      field<&Fix::stopped_rounds>("stopped_rounds", "", "what ended the rounds early")
+          .null_if_empty(),
+      field<&Fix::notes>("notes", "", "how it was measured, and what could not be said"),
+  };
+  static constexpr Record kRecord{
+      "Fix",
+      "A fix, or the settings of `--try`, held against the program as it is. The keys of the first "
+      "setting (the best, where one wins) stand here; `others` has the rest.",
+      kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<Run>() {
   static constexpr Field kFields[] = {
       field<&Run::version>("hwprof.version", "", "of hwprof"),
@@ -106,6 +156,7 @@ const Record& record<Run>() {
       field<&Run::cpus_used>("cpus_used", "", "(user + system) / wall"),
       field<&Run::pinned>("pinned", "", "CPUs of `--pin`"),
       field<&Run::repeats>("repeats", "", "with `--repeat`, else null"),
+      field<&Run::fix>("fix", "", "with `--try-fix` or `--try`, else null"),
       by_name<&Run::counters, &EventCount::name>(
           "counters", "", "by event, over all processes and threads; `calls` is 1"),
       field<&Run::blas>("blas", "", ""),

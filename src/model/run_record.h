@@ -50,6 +50,33 @@ struct Repeats {
   std::vector<std::string> notes;  // how it was measured, and what could not be said
 };
 
+// A changed environment that the program was run with, by turns with runs as it is.
+struct TriedSetting {
+  std::vector<std::string> changes;  // NAME=value; NAME alone: unset
+  std::string tried;                 // the same in words
+  std::string job_line;              // for a shell
+  std::size_t rounds = 0;            // in which it and the program as it is ran to their ends
+  // Time with it over time as it is: low, estimate, high; empty: ratio_reason.
+  std::vector<double> wall_ratio, cpu_ratio;
+  std::string ratio_reason;
+  std::vector<double> wall_s, cpu_s;  // raw, a round each
+  std::optional<bool> same_output;    // absent: output_reason
+  std::string output_reason;
+  std::string stopped;  // why it has fewer rounds than others; empty: it has not
+};
+
+// What --try-fix and --try found. The first setting, the best one where one wins, is the record's
+// own; the others stand behind it.
+struct Fix : TriedSetting {
+  std::string result;     // one sentence
+  bool worth_it = false;  // it is, and job_line belongs into the job script
+  std::vector<TriedSetting> others;
+  std::vector<double> as_is_wall_s, as_is_cpu_s;  // raw, a round each
+  std::optional<double> other_programs;           // CPUs that they used during the rounds
+  std::string stopped_rounds;  // what ended the rounds early; empty: the rule did
+  std::vector<std::string> notes;
+};
+
 struct Run {
   std::string version;
   std::vector<std::string> command;  // attach: what /proc says of the process
@@ -71,6 +98,7 @@ struct Run {
   RunBlas blas;
   // With --repeat: all else here but `exit`, the last run's, is of a run of its own before them.
   std::optional<Repeats> repeats;
+  std::optional<Fix> fix;          // with --try-fix or --try
   std::optional<Regions> regions;  // that the program made through libhwprof
   std::vector<Warning> warnings;
 };
@@ -84,10 +112,15 @@ const Record& record<RepeatOutlier>();
 template <>
 const Record& record<Repeats>();
 template <>
+const Record& record<TriedSetting>();
+template <>
+const Record& record<Fix>();
+template <>
 const Record& record<Run>();
 
 }  // namespace hwprof::model
 
 namespace hwprof::report {
-using model::TimedRun, model::RepeatedTime, model::RepeatOutlier, model::Repeats, model::Run;
+using model::TimedRun, model::RepeatedTime, model::RepeatOutlier, model::Repeats, model::Run,
+    model::TriedSetting, model::Fix;
 }  // namespace hwprof::report

@@ -15,6 +15,7 @@
 #include "src/blas/evidence/called.h"
 #include "src/cli/groups.h"
 #include "src/commands/run/evidence.h"
+#include "src/commands/run/fix.h"
 #include "src/commands/run/repetition.h"
 #include "src/commands/run/watch.h"
 #include "src/measure/regions_view.h"
@@ -212,17 +213,22 @@ Result<report::Run> observe_command(const RunRequest& request, MonitorClient& mo
 }
 
 // The observed run, then those that are only timed.
-Result<report::Run> run_command(const RunRequest& request, MonitorClient& monitor,
-                                report::Run record) {
-  std::optional<Repetition> repetition;
-  if (request.repeat > 0) {
-    TRY(repetition, Repetition::prepare());
-  }
+Result<report::Run> run_command(const RunRequest& request, const std::optional<CommandInput>& input,
+                                MonitorClient& monitor, report::Run record) {
   TRY(SignalWatch signals, SignalWatch::begin());
   auto observed = observe_command(request, monitor, signals, std::move(record));
-  if (observed && observed->not_run.empty() && repetition)
-    repetition->run(request, monitor, *observed);
+  if (observed && observed->not_run.empty() && request.repeat > 0)
+    repeat_command(request, *input, monitor, *observed);
   return observed;
+}
+
+// Of runs after the first, where there are to be some.
+Result<std::optional<CommandInput>> prepare_input(const RunRequest& request) {
+  if (request.repeat == 0 && !request.fix.wanted()) return std::nullopt;
+  TRY(auto input, CommandInput::prepare(request.repeat > 0    ? "--repeat"
+                                        : request.fix.verdict ? "--try-fix"
+                                                              : "--try"));
+  return input;
 }
 
 Result<ProcessInfo> check_process(pid_t pid) {
@@ -314,8 +320,9 @@ Result<report::Run> observe_program(const RunRequest& request, MonitorClient& mo
                                     const KnownSoFar& known) {
   TRY(check_cpus(request.pin));
   TRY(report::Run begun, begin_record(request));
+  TRY(const std::optional<CommandInput> input, prepare_input(request));
   TRY(report::Run record, request.attach ? observe_process(request, std::move(begun))
-                                         : run_command(request, monitor, std::move(begun)));
+                                         : run_command(request, input, monitor, std::move(begun)));
   if (!record.not_run.empty()) return record;
   if (record.user_s && record.system_s)
     record.slowed_by_observing = blas::slowed_by_watching(
@@ -323,6 +330,10 @@ Result<report::Run> observe_program(const RunRequest& request, MonitorClient& mo
   if (record.wall_s > 0 && record.user_s && record.system_s)
     record.cpus_used = (*record.user_s + *record.system_s) / record.wall_s;
   measure_run_blas(request, known, record);
+  if (request.fix.wanted()) {
+    known(record);
+    try_settings(request, *input, monitor, record);
+  }
   return record;
 }
 

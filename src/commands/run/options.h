@@ -16,6 +16,14 @@ namespace hwprof {
 // kBest: the audit library where the program loads it, else uprobes.
 enum class CallsBy { kBest, kAudit, kUprobes };
 
+// Runs after the observed one, by turns with other settings.
+struct FixRequest {
+  bool verdict = false;                            // with the fix that the verdict names, or
+  std::vector<std::vector<std::string>> settings;  // with each of these changes of the environment
+  std::optional<double> budget_s;
+  [[nodiscard]] bool wanted() const { return verdict || !settings.empty(); }
+};
+
 // What is observed, and with which means. `hwprof blas -- COMMAND` asks the same.
 struct RunRequest {
   std::vector<std::string> command;      // run unchanged, without a shell
@@ -26,8 +34,9 @@ struct RunRequest {
   std::optional<std::string> user;       // whose rights the command gets
   bool counters = true, calls = true, samples = true, ladder = true;
   CallsBy calls_by = CallsBy::kBest;
-  unsigned repeat = 0, warmup = 0;     // runs for the times alone, after the observed one
-  bool ignore_failure = false;         // repeat whatever the exit code
+  unsigned repeat = 0, warmup = 0;  // runs for the times alone, after the observed one
+  bool ignore_failure = false;      // repeat whatever the exit code
+  FixRequest fix;
   bool lines = false, stacks = false;  // of samples: by source line; call stacks
   report::RegionView region_view;
   std::string trace;          // file for each call of a region; empty: none

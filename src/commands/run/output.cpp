@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/base/text.h"
+#include "src/commands/run/fix.h"
 #include "src/commands/run/observe.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
@@ -118,10 +119,11 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
   return observe::run_split(
       {.command = request.command,
        .attach = request.attach,
-       .runs = 1 + request.warmup + request.repeat,
+       .runs = 1 + request.warmup + request.repeat + most_runs(request.fix),
        .pin = request.pin,
        .user = request.user,
        .files = files_of(options),
+       .variables = variables_of(request.fix),
        .passes_exit_code = passes_exit_code,
        .exit_without_worker = passes_exit_code && !options.require_optimal_blas ? 0 : kNotTold,
        .write_report = [&](const std::string& bytes) { write_run_bytes(bytes, options.output); },

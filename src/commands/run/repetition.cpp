@@ -2,29 +2,18 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <string>
 
 #include "src/measure/peak.h"
 #include "src/measure/repeats.h"
-#include "src/observe/proc/tree_counting.h"
 
 namespace hwprof {
 namespace {
 
 constexpr double kPeakBesideSeconds = 0.005;
-constexpr int kSignalExitBase = 128;     // exit code of what a signal ended
 constexpr int kRepeatNotRunnable = 126;  // as shells and env(1) have it
-
-struct Ended {
-  report::TimedRun run;
-  int exit = 0;
-  std::string migrations_reason;  // why they are absent
-  bool goes_on = false;           // a process that it started does
-};
 
 // The clock of the CPU on which the runs are pinned; of another CPU it would tell nothing on them.
 std::optional<double> peak_where_pinned(const CpuList& pin) {
@@ -36,45 +25,14 @@ std::optional<double> peak_where_pinned(const CpuList& pin) {
   return gflops;
 }
 
-void count_migrations(const Result<TreeCounting>& counting, Ended& ended) {
-  if (!counting) {
-    ended.migrations_reason = counting.error().what;
-    return;
-  }
-  const std::vector<EventCount> counts = counting->finish();
-  ended.run.migrations = counts.front().value;
-  if (!ended.run.migrations) ended.migrations_reason = counts.front().reason;
+// Once: if one run leaves a process behind, each does.
+void warn_of_going_on(const std::string& run, report::Run& record) {
+  record.warnings.push_back(
+      {"processes-go-on", "a process that " + run + " started goes on beside the runs after it"});
 }
 
-Result<Ended> time_command(const RunRequest& request, const Machine& machine,
-                           observe::MonitorClient& monitor) {
-  TRY(const pid_t pid, monitor.start({}, false));
-  const std::string counted[] = {"migrations"};
-  const Result<TreeCounting> counting = request.counters
-                                            ? TreeCounting::open(machine, pid, counted, true)
-                                            : environment_error(0, "not counted (--no-counters)");
-  TRY(monitor.release());
-  TRY(const observe::CommandEnd end, monitor.wait());
-  const observe::CommandEnded& facts = end.facts;
-  Ended ended{
-      .run = {.wall_s = facts.wall_s,
-              .user_s = facts.user_s,
-              .system_s = facts.system_s,
-              .page_faults = facts.page_faults,
-              .major_faults = facts.major_faults,
-              .voluntary_switches = facts.voluntary_switches,
-              .involuntary_switches = facts.involuntary_switches,
-              .waited_s = facts.waited_s >= 0 ? std::optional(facts.waited_s) : std::nullopt,
-              .migrations = std::nullopt,
-              .peak_gflops = std::nullopt},
-      .exit = facts.exit,
-      .migrations_reason = {},
-      .goes_on = !end.left.empty()};
-  count_migrations(counting, ended);
-  return ended;
-}
+}  // namespace
 
-// Why nothing more is run after `what`; empty: more is.
 std::string why_to_stop(const std::string& what, int exit, const RunRequest& request,
                         int end_wanted) {
   if (end_wanted != 0)
@@ -84,31 +42,14 @@ std::string why_to_stop(const std::string& what, int exit, const RunRequest& req
                      exit);
 }
 
-// Once: if one run leaves a process behind, each does.
-void warn_of_going_on(const std::string& run, report::Run& record) {
-  record.warnings.push_back(
-      {"processes-go-on", "a process that " + run + " started goes on beside the runs after it"});
+void take_wanted_end(observe::MonitorClient& monitor, report::Run& record) {
+  constexpr int kSignalExitBase = 128;  // exit code of what a signal ended
+  if (const int wanted = monitor.end_wanted(); wanted != 0 && record.exit == 0)
+    record.exit = kSignalExitBase + wanted;
 }
 
-}  // namespace
-
-Result<Repetition> Repetition::prepare() {
-  Repetition repetition;
-  struct stat input = {};
-  if (::fstat(STDIN_FILENO, &input) != 0) return repetition;  // closed, for each of them
-  const off_t begin = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
-  if (begin >= 0) {
-    repetition.input_begin_ = begin;
-  } else if (!S_ISCHR(input.st_mode)) {
-    return usage_error(
-        "--repeat: standard input is a pipe or a socket, which the first run would leave empty",
-        "give a file, which each run reads from where it stands now, or < /dev/null");
-  }
-  return repetition;
-}
-
-void Repetition::run(const RunRequest& request, observe::MonitorClient& monitor,
-                     report::Run& record) const {
+void repeat_command(const RunRequest& request, const CommandInput& input,
+                    observe::MonitorClient& monitor, report::Run& record) {
   report::Repeats& repeats = record.repeats.emplace();
   repeats.wanted = request.repeat;
   repeats.warmup = request.warmup;
@@ -118,14 +59,15 @@ void Repetition::run(const RunRequest& request, observe::MonitorClient& monitor,
   if (request.pin.empty()) repeats.peak_reason = "the clock is watched where --pin is given";
   repeats.stopped = why_to_stop("the observed run", record.exit, request, monitor.end_wanted());
   std::optional<double> peak = peak_where_pinned(request.pin);
+  const TimedStart start{.no_migrations = request.counters ? "" : "not counted (--no-counters)"};
   bool said_going_on = false;
   for (unsigned i = 0; i < request.warmup + request.repeat && repeats.stopped.empty(); ++i) {
     const bool measured = i >= request.warmup;
     const std::string name =
         measured ? fmt::format("run {} of {}", i - request.warmup + 1, request.repeat)
                  : fmt::format("warm-up run {} of {}", i + 1, request.warmup);
-    if (input_begin_) ::lseek(STDIN_FILENO, *input_begin_, SEEK_SET);
-    auto ended = time_command(request, record.machine, monitor);
+    input.rewind();
+    auto ended = time_command(start, record.machine, monitor);
     if (!ended) {
       record.exit = kRepeatNotRunnable;
       repeats.stopped = fmt::format("{} could not be started: {}", name, ended.error().what);
@@ -147,8 +89,7 @@ void Repetition::run(const RunRequest& request, observe::MonitorClient& monitor,
     if (!ended->migrations_reason.empty()) repeats.migrations_reason = ended->migrations_reason;
     repeats.runs.push_back(ended->run);
   }
-  if (const int wanted = monitor.end_wanted(); wanted != 0 && record.exit == 0)
-    record.exit = kSignalExitBase + wanted;
+  take_wanted_end(monitor, record);
   if (!repeats.stopped.empty()) record.warnings.push_back({"repeat", repeats.stopped});
   summarise(repeats);
 }

@@ -7,6 +7,7 @@
 #include "src/cli/groups.h"
 #include "src/cli/values.h"
 #include "src/commands/commands.h"
+#include "src/commands/run/fix.h"
 #include "src/commands/run/observe.h"
 #include "src/commands/run/options.h"
 #include "src/report/documents/documents.h"
@@ -19,6 +20,28 @@ constexpr std::uint64_t kMostRuns = 10000;
 constexpr cli::Choice<CallsBy> kCallsBy[] = {{"best", CallsBy::kBest},
                                              {"audit", CallsBy::kAudit},
                                              {"uprobes", CallsBy::kUprobes}};
+
+// The runs after the observed one.
+void declare_reruns(cli::Options& options, RunRequest& request) {
+  options.group(cli::kBudget);
+  const auto repeat = options.value(
+      "--repeat", "N", request.repeat, cli::whole(1, kMostRuns),
+      "Repeat the work N times and record each: after the observed run the command, to time it "
+      "and no more: best, median, 95 % interval, outliers. At most 10000. Default: 0.");
+  options
+      .value("--warmup", "W", request.warmup, cli::whole(0, kMostRuns),
+             "Before the N runs, run it W times that do not count. Default: 0.")
+      .needs(repeat);
+  declare_fix(options, request.fix);
+  const auto ignore =
+      options.flag("--ignore-failure", request.ignore_failure,
+                   "Go on repeating when a run fails. Default: stop, and say which.");
+  options.check([&request, ignore, repeat]() -> Result<void> {
+    if (!ignore.given() || repeat.given() || request.fix.wanted()) return {};
+    return usage_error("--ignore-failure needs --repeat, --try-fix or --try",
+                       "hwprof run --help lists the options");
+  });
+}
 
 // How it is observed; --no-samples, which the drawings exclude.
 cli::Option declare_observation(cli::Options& options, RunRequest& request,
@@ -99,19 +122,7 @@ cli::Action run_command(cli::Options& options) {
            "Run the command on these CPUs only, as in 0 or 0,2-3. Default: wherever the kernel "
            "puts it.");
   const auto events = cli::events(options, request.events, cli::kProgramEvents);
-  options.group(cli::kBudget);
-  const auto repeat = options.value(
-      "--repeat", "N", request.repeat, cli::whole(1, kMostRuns),
-      "Repeat the work N times and record each: after the observed run the command, to time it "
-      "and no more: best, median, 95 % interval, outliers. At most 10000. Default: 0.");
-  options
-      .value("--warmup", "W", request.warmup, cli::whole(0, kMostRuns),
-             "Before the N runs, run it W times that do not count. Default: 0.")
-      .needs(repeat);
-  options
-      .flag("--ignore-failure", request.ignore_failure,
-            "Go on repeating when a run fails. Default: stop, and say which.")
-      .needs(repeat);
+  declare_reruns(options, request);
   const auto no_samples = declare_observation(options, request, events);
   options.value("--calls-by", "WAY", request.calls_by, cli::choice(kCallsBy),
                 "Watch calls of a BLAS by WAY: audit, stubs that the dynamic loader binds (60 ns a "

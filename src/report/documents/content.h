@@ -81,6 +81,10 @@ Table repeats_table(const Profile& profile);
 Table repeats_table(const Repeats& repeats);
 Table outliers_table(const Repeats& repeats);
 
+// fix.cpp: of --try-fix and --try; each empty where nothing was tried.
+std::vector<Headline> fix_headlines(const Fix& fix);
+Table fix_table(const Fix& fix);
+
 // counters.cpp
 Table counters_table(const Profile& profile);
 // Of the fastest variant of each operation alone.

@@ -268,6 +268,8 @@ std::vector<Headline> run_headlines(const Run& run) {
                      true});
   }
   if (!blas.fix.empty()) lines.push_back({"", false, blas.fix});
+  if (run.fix)
+    for (Headline& line : fix_headlines(*run.fix)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -373,6 +375,7 @@ Document run_document(const Run& run) {
   document.in(Section::kVerdict).add(Fields{"", brief_evidence(run)}, kBrief);
   add_charts(run, document);
   document.in(Section::kNoise);
+  if (run.fix) document.add(fix_table(*run.fix));
   if (run.repeats) document.add(repeats_table(*run.repeats)).add(outliers_table(*run.repeats));
   document.in(Section::kCounters).add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
   document.in(Section::kRegions).add(marked(regions_table(run.regions), run));
