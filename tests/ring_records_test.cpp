@@ -98,6 +98,21 @@ TEST(Records, SayWhereAProgramStandsThatIsInTheKernel) {
   EXPECT_EQ(parsed(PERF_SAMPLE_REGS_ABI_NONE).user_ip, 0U) << "a thread of the kernel";
 }
 
+TEST(Records, TellWhatLiesOnTopOfTheStack) {
+  const auto parsed = [](std::uint64_t size, std::uint64_t copied) {
+    Bytes bytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+    bytes.add(std::uint64_t{0x401000}).add(std::int32_t{40}).add(std::int32_t{41});
+    bytes.add(std::uint64_t{5}).add(std::uint64_t{PERF_SAMPLE_REGS_ABI_64});
+    bytes.add(std::uint64_t{0x401000}).add(size);
+    if (size > 0) bytes.add(std::uint64_t{0x402000}).add(copied);
+    return std::get<Sample>(
+        parse_record(bytes.done(), kInstructionHits | kUserIp | kStackTop).value().body);
+  };
+  EXPECT_EQ(parsed(8, 8).stack_top, 0x402000U);
+  EXPECT_EQ(parsed(8, 0).stack_top, 0U) << "its memory was not there";
+  EXPECT_EQ(parsed(0, 0).stack_top, 0U) << "a thread of the kernel";
+}
+
 TEST(Records, TellForksExecsAndLosses) {
   const auto fork = parse_record(Bytes(PERF_RECORD_FORK, 0)
                                      .add(std::int32_t{50})

@@ -44,7 +44,7 @@ std::vector<EventFormat> formats() {
 
 void fuzz(std::string_view text) {
   if (text.size() < 2) return;
-  const std::uint64_t types[] = {kInstructionHits, kStackHits | kUserIp, kProbeHits};
+  const std::uint64_t types[] = {kInstructionHits, kStackHits | kUserIp | kStackTop, kProbeHits};
   const std::uint64_t type = types[static_cast<unsigned char>(text[0]) % 3];
   const auto tail = static_cast<std::uint64_t>(static_cast<unsigned char>(text[1]));
   text.remove_prefix(2);

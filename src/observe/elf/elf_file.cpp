@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -191,6 +192,74 @@ void ElfFile::each_symbol(GElf_Word table,
     }
     return false;
   });
+}
+
+std::vector<std::uint64_t> ElfFile::slots_of(std::string_view name) const {
+  std::vector<std::uint64_t> slots;
+  each_section(elf_.get(), [&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != SHT_RELA) return false;
+    Elf_Scn* table = elf_getscn(elf_.get(), header.sh_link);
+    GElf_Shdr symbols;
+    if (table == nullptr || gelf_getshdr(table, &symbols) == nullptr ||
+        symbols.sh_type != SHT_DYNSYM) {
+      return false;
+    }
+    Elf_Data* data = elf_getdata(section, nullptr);
+    Elf_Data* names = elf_getdata(table, nullptr);
+    for (int i = 0; data != nullptr && names != nullptr && i < entries_of(header); ++i) {
+      GElf_Rela relocation;
+      GElf_Sym symbol;
+      if (gelf_getrela(data, i, &relocation) == nullptr) break;
+      const auto number = static_cast<int>(GELF_R_SYM(relocation.r_info));
+      if (number == 0 || gelf_getsym(names, number, &symbol) == nullptr) continue;
+      const char* text = elf_strptr(elf_.get(), symbols.sh_link, symbol.st_name);
+      if (text != nullptr && name == text) slots.push_back(relocation.r_offset);
+    }
+    return false;
+  });
+  std::sort(slots.begin(), slots.end());
+  return slots;
+}
+
+std::optional<std::uint64_t> ElfFile::function_begin(std::uint64_t address) const {
+  // Linux Standard Base, "Exception Frames": four bytes that say how the rest is written, the
+  // address of .eh_frame, the number of entries, and for each, sorted, where a function begins and
+  // where its description stands, both relative to the section. This is how every linker writes it.
+  constexpr std::array<unsigned char, 4> kUsual = {1, 0x1b, 0x03, 0x3b};
+  constexpr std::size_t kEntries = 12, kEntryBytes = 8, kCountAt = 8;
+  std::optional<std::uint64_t> begin;
+  each_section(elf_.get(), [&](Elf_Scn* section, const GElf_Shdr& header) {
+    const char* name = nullptr;
+    std::size_t names = 0;
+    if (elf_getshdrstrndx(elf_.get(), &names) == 0)
+      name = elf_strptr(elf_.get(), names, header.sh_name);
+    if (name == nullptr || std::string_view(name) != ".eh_frame_hdr") return false;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr || data->d_size < kEntries) return true;
+    const auto* bytes = static_cast<const unsigned char*>(data->d_buf);
+    if (!std::equal(kUsual.begin(), kUsual.end(), bytes)) return true;
+    std::uint32_t count = 0;
+    std::memcpy(&count, bytes + kCountAt, sizeof count);
+    count = static_cast<std::uint32_t>(
+        std::min<std::size_t>(count, (data->d_size - kEntries) / kEntryBytes));
+    const auto begins = [&](std::uint32_t entry) {
+      std::int32_t offset = 0;
+      std::memcpy(&offset, bytes + kEntries + kEntryBytes * entry, sizeof offset);
+      return header.sh_addr + static_cast<std::uint64_t>(std::int64_t{offset});
+    };
+    std::uint32_t low = 0, high = count;  // the first that begins behind the address
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (begins(middle) <= address) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low > 0) begin = begins(low - 1);
+    return true;
+  });
+  return begin;
 }
 
 std::string_view ElfFile::constant_at(std::string_view text) const {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,14 @@ class ElfFile {
   [[nodiscard]] std::vector<ElfSegment> segments() const;
   // `table` is SHT_DYNSYM or SHT_SYMTAB.
   void each_symbol(GElf_Word table, const std::function<void(const ElfSymbol&)>& take) const;
+
+  // Addresses that the dynamic loader fills with that of the function `name`: slots of the PLT and
+  // of the GOT, ascending.
+  [[nodiscard]] std::vector<std::uint64_t> slots_of(std::string_view name) const;
+
+  // Where the function around an address of code begins, by the index of the unwind information
+  // (.eh_frame_hdr), which stripped files keep. Absent: there is none, or of an unusual kind.
+  [[nodiscard]] std::optional<std::uint64_t> function_begin(std::uint64_t address) const;
 
   // From the first place where `text` stands in .rodata and its like (not in 30 MB of code), at
   // most to the end of its section; "" when it stands nowhere.

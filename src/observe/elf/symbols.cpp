@@ -192,6 +192,27 @@ CodeBytes ElfCode::code(std::uint64_t file_offset, std::uint64_t reach) const {
   return code;
 }
 
+std::set<std::uint64_t> ElfCode::yield_slots(std::uint64_t file_offset) const {
+  const ElfSegment* segment = state_->segment(file_offset);
+  if (segment == nullptr || changed()) return {};
+  const ElfFile elf(state_->file.get());
+  std::set<std::uint64_t> slots;
+  for (const char* name : {"sched_yield", "thrd_yield"}) {
+    for (const std::uint64_t slot : elf.slots_of(name))
+      slots.insert(slot - segment->address + segment->offset);
+  }
+  return slots;
+}
+
+std::optional<std::uint64_t> ElfCode::function_begin(std::uint64_t file_offset) const {
+  const ElfSegment* segment = state_->segment(file_offset);
+  if (segment == nullptr || changed()) return std::nullopt;
+  const std::uint64_t address = file_offset - segment->offset + segment->address;
+  const auto begin = ElfFile(state_->file.get()).function_begin(address);
+  if (!begin || *begin < segment->address) return std::nullopt;
+  return *begin - segment->address + segment->offset;
+}
+
 std::string demangle(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
   int status = 0;

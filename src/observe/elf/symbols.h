@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,11 @@ class ElfCode {
   // or was written to since it was opened.
   [[nodiscard]] CodeBytes code(std::uint64_t file_offset, std::uint64_t reach) const;
   [[nodiscard]] bool changed() const;
+  // Pointers to sched_yield that the dynamic loader fills in, at the file offsets at which code at
+  // `file_offset` would see them.
+  [[nodiscard]] std::set<std::uint64_t> yield_slots(std::uint64_t file_offset) const;
+  // Where the function around it begins, by unwind information: stripped files keep that.
+  [[nodiscard]] std::optional<std::uint64_t> function_begin(std::uint64_t file_offset) const;
 
  private:
   struct State;

@@ -151,10 +151,11 @@ Result<perf_event_attr> Requests::checked(const perf_event_attr& asked) const {
   attr.config1 = asked.config1;
   attr.config2 = asked.config2;
   attr.sample_period = asked.sample_period;
-  constexpr std::uint64_t kSampled = kStackHits | kUserIp | kProbeHits;
+  constexpr std::uint64_t kSampled = kStackHits | kUserIp | kStackTop | kProbeHits;
   // Raw bytes of another device than our own probes may be anything.
   attr.sample_type = asked.sample_type & (own_probe ? kSampled : kSampled & ~PERF_SAMPLE_RAW);
   attr.sample_regs_user = asked.sample_regs_user & kUserIpRegister;
+  attr.sample_stack_user = std::min(asked.sample_stack_user, kStackTopBytes);
   attr.read_format = asked.read_format;
   attr.disabled = asked.disabled;
   attr.inherit = asked.inherit;

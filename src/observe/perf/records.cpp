@@ -69,6 +69,16 @@ bool possible(const perf_event_header& header, std::uint64_t available) {
          header.size % sizeof(std::uint64_t) == 0;
 }
 
+// Bytes, and behind them how many of them were there to be copied.
+void take_stack(Reader& reader, Sample& sample) {
+  const auto size = reader.take<std::uint64_t>();
+  if (size == 0) return;
+  const std::vector<std::byte> bytes = reader.take_bytes(size);
+  const auto copied = reader.take<std::uint64_t>();
+  if (bytes.size() >= sizeof sample.stack_top && copied >= sizeof sample.stack_top)
+    std::memcpy(&sample.stack_top, bytes.data(), sizeof sample.stack_top);
+}
+
 // The fields stand in this order, whichever of them there are.
 Record read_sample(Reader& reader, std::uint16_t misc, std::uint64_t sample_type) {
   Record record;
@@ -94,6 +104,7 @@ Record read_sample(Reader& reader, std::uint16_t misc, std::uint64_t sample_type
   }
   if ((sample_type & kUserIp) != 0 && reader.take<std::uint64_t>() != PERF_SAMPLE_REGS_ABI_NONE)
     sample.user_ip = reader.take<std::uint64_t>();
+  if ((sample_type & kStackTop) != 0) take_stack(reader, sample);
   record.body = std::move(sample);
   return record;
 }

@@ -26,7 +26,10 @@ struct Sample {  // has what its sample type names
   int pid = 0, tid = 0;
   std::uint64_t ip = 0;
   bool in_kernel = false;
-  std::uint64_t user_ip = 0;           // of a sample with it: where its program stands; 0: nowhere
+  std::uint64_t user_ip = 0;  // of a sample with it: where its program stands; 0: nowhere
+  // Of a sample with it, what lies on top of the program's stack: of a function that pushes nothing
+  // the address that it returns to.
+  std::uint64_t stack_top = 0;
   std::vector<std::uint64_t> callers;  // return addresses, innermost first, without the ip
   std::uint64_t event = 0;             // whose record it is, as PERF_EVENT_IOC_ID names it
   std::vector<std::byte> raw;          // of a tracepoint: its fields
@@ -70,11 +73,13 @@ inline constexpr std::uint64_t kStackHits = kInstructionHits | PERF_SAMPLE_CALLC
 // With it: where the program stands that is inside the kernel. The one register of the mask.
 inline constexpr std::uint64_t kUserIp = PERF_SAMPLE_REGS_USER;
 extern const std::uint64_t kUserIpRegister;  // perf_event_attr.sample_regs_user
+inline constexpr std::uint64_t kStackTop = PERF_SAMPLE_STACK_USER;
+inline constexpr std::uint32_t kStackTopBytes = 8;  // perf_event_attr.sample_stack_user
 inline constexpr std::uint64_t kProbeHits =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_RAW;
 
 // One record with its header, absent for kinds that nobody here reads and for truncated ones.
-// `sample_type` is one of those above, with or without kUserIp.
+// `sample_type` is one of those above, with or without kUserIp and kStackTop.
 std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64_t sample_type);
 
 // All records of a ring between two positions that only ever grow; records may go round its end.

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -44,6 +45,12 @@ Match compare(int file, const FileId& id) {
   return status.st_ino == id.inode ? Match::kSame : Match::kOther;
 }
 
+bool is_named(const std::string& path, std::initializer_list<std::string_view> beginnings) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return name.starts_with(beginning); });
+}
+
 unsigned user_of(int pid) {
   struct stat status {};
   return ::stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 ? status.st_uid : ::geteuid();
@@ -52,8 +59,8 @@ unsigned user_of(int pid) {
 }  // namespace
 
 Images::Images() {
-  images_.push_back({kKernelCode, {}, {}, 0, 0});
-  images_.push_back({kUnknownCode, {}, {}, 0, 0});
+  images_.push_back({kKernelCode, {}, {}, 0, 0, {}});
+  images_.push_back({kUnknownCode, {}, {}, 0, 0, {}});
 }
 
 // The file that was mapped, not what its name may stand for by now. map_files gives it even when it
@@ -105,12 +112,12 @@ std::uint32_t Images::generated(int pid, const Mapping& mapping, const std::stri
         "code was generated in more than {} places: the loops of the others are not judged",
         kMostGenerations));
     const auto [rest, added] = files_.emplace(FileKey{{}, label}, images_.size());
-    if (added) images_.push_back({label, {}, {}, pid, user_of(pid)});
+    if (added) images_.push_back({label, {}, {}, pid, user_of(pid), {}});
     return rest->second;
   }
   const auto number = static_cast<std::uint32_t>(images_.size());
   generations_.emplace(mapping.generation, number);
-  images_.push_back({label, {}, LiveCode{}, pid, user_of(pid)});
+  images_.push_back({label, {}, LiveCode{}, pid, user_of(pid), {}});
   return number;
 }
 
@@ -118,7 +125,7 @@ std::uint32_t Images::image_of(int pid, const Mapping& mapping) {
   if (is_generated(mapping.path)) return generated(pid, mapping, label_of(mapping.path));
   const auto [known, added] = files_.emplace(FileKey{mapping.file, mapping.path},
                                              static_cast<std::uint32_t>(images_.size()));
-  if (added) images_.push_back({mapping.path, open_file(pid, mapping), {}, pid, user_of(pid)});
+  if (added) images_.push_back({mapping.path, open_file(pid, mapping), {}, pid, user_of(pid), {}});
   // A file that cannot be read, or holds no ELF: its mapping is read like generated code.
   return images_[known->second].file ? known->second : generated(pid, mapping, mapping.path);
 }
@@ -179,8 +186,43 @@ std::optional<SourceLine> Images::line(CodePlace place) {
   return image.file ? image.file->line(place.at) : std::nullopt;
 }
 
-LoopClass Images::loop(CodePlace place) {
-  const Image& image = images_.at(place.image);
+CodePlace Images::in_program(CodePlace place) const {
+  const bool has_caller = place.image == 0 && place.at > 0 && place.at <= kernel_callers_.size();
+  return has_caller ? kernel_callers_.at(place.at - 1) : place;
+}
+
+bool Images::is_thread_runtime(CodePlace place) const {
+  return is_named(path(place),
+                  {"libgomp.", "libgomp-", "libomp.", "libomp-", "libiomp5", "libtbb."});
+}
+
+bool Images::is_c_library(CodePlace place) const {
+  return is_named(path(place), {"libc.so", "libc-", "libpthread", "libstdc++", "ld-linux"});
+}
+
+std::optional<std::uint64_t> Images::function_begin(CodePlace place) {
+  Image& image = images_.at(place.image);
+  return image.file ? image.file->function_begin(place.at) : std::nullopt;
+}
+
+// Of generated code nothing is known but its bytes.
+YieldCalls Images::yields_seen_from(Image& image, CodePlace place) {
+  if (!image.file) return {};
+  const auto is_slot = [&image, place](std::uint64_t slot) {
+    if (!image.yield_slots) image.yield_slots = image.file->yield_slots(place.at);
+    return image.yield_slots->contains(slot);
+  };
+  const auto is_function = [&image, is_slot](std::uint64_t function) {
+    constexpr std::uint64_t kEntryBytes = 32;
+    const CodeBytes code = image.file->code(function, kEntryBytes);
+    if (code.address > function || function - code.address >= code.bytes.size()) return false;
+    return begins_yield(std::span(code.bytes).subspan(function - code.address), function, is_slot);
+  };
+  return {is_slot, is_function};
+}
+
+LoopJudgement Images::judge(CodePlace place) {
+  Image& image = images_.at(place.image);
   CodeBytes code;
   if (image.file) {
     code = image.file->code(place.at, kLoopReachBytes);
@@ -190,7 +232,8 @@ LoopClass Images::loop(CodePlace place) {
   } else if (image.live) {
     code = image.live->around(place.at);
   }
-  return classify_loop(code.bytes, code.address, place.at);
+  return judge_loop(code.bytes, code.address, place.at, yields_seen_from(image, place),
+                    is_thread_runtime(place) ? Waiter::kThreadRuntime : Waiter::kAny);
 }
 
 std::string Images::spent() const {

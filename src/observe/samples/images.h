@@ -12,7 +12,7 @@
 #include "src/observe/elf/symbols.h"
 #include "src/observe/proc/address_space.h"
 #include "src/observe/samples/generated_code.h"
-#include "src/observe/samples/width.h"
+#include "src/observe/samples/wait.h"
 
 namespace hwprof::observe {
 
@@ -37,7 +37,14 @@ class Images {
   [[nodiscard]] const std::string& path(CodePlace place) const;
   std::string symbol(CodePlace place);  // in the kernel: of who called it, or its file
   std::optional<SourceLine> line(CodePlace place);
-  LoopClass loop(CodePlace place);
+  LoopJudgement judge(CodePlace place);  // of its loop; the kernel: none
+  // In the kernel: whose code called it; else `place` itself.
+  [[nodiscard]] CodePlace in_program(CodePlace place) const;
+  // Who waits in the C library is its caller's to say; a run-time system of threads has helpers of
+  // its own.
+  [[nodiscard]] bool is_c_library(CodePlace place) const;
+  [[nodiscard]] bool is_thread_runtime(CodePlace place) const;
+  std::optional<std::uint64_t> function_begin(CodePlace place);
 
   // What could not be read, a sentence each.
   [[nodiscard]] const std::set<std::string>& notes() const { return notes_; }
@@ -51,6 +58,7 @@ class Images {
     std::optional<LiveCode> live;
     int pid = 0;  // first seen in
     unsigned user = 0;
+    std::optional<std::set<std::uint64_t>> yield_slots;  // absent: not yet asked for
   };
   struct FileKey {
     FileId id;
@@ -62,6 +70,7 @@ class Images {
   std::uint32_t image_of(int pid, const Mapping& mapping);
   std::optional<ElfCode> open_file(int pid, const Mapping& mapping);
   const JitMap& jit_map(const Image& image);
+  YieldCalls yields_seen_from(Image& image, CodePlace place);
 
   std::vector<Image> images_;
   std::size_t open_files_ = 0;

@@ -39,6 +39,9 @@ class LoopScan {
     if (end_ > begin_) known_.resize(end_ - begin_, kUndecoded);
   }
 
+  // Of the loop that classify() judged; empty where it found none.
+  [[nodiscard]] LoopBounds bounds() const { return bounds_; }
+
   // Follows the code from the instruction on, and what forward branches skip to when that ends,
   // until something branches back to or before it.
   LoopClass classify() {
@@ -110,6 +113,7 @@ class LoopScan {
       at += step->length;
     }
     if (!arrives) return std::nullopt;
+    bounds_ = {begin, end};
     return majority(counts);
   }
 
@@ -147,6 +151,7 @@ class LoopScan {
   std::uint64_t begin_, end_, ip_;
   std::vector<std::int32_t> known_;  // by address: index into steps_
   std::vector<Step> steps_;
+  LoopBounds bounds_;
 };
 
 }  // namespace hwprof::observe

@@ -60,6 +60,13 @@ const std::string& SampleTable::symbol(CodePlace place) {
   return symbols_.emplace(place, images.symbol(place)).first->second;
 }
 
+LoopJudgement SampleTable::judge(CodePlace place) {
+  const auto known = judged_.find(place);
+  if (known != judged_.end()) return known->second;
+  if (thread_cpu_ns() >= judging_ends_ns_) return {};
+  return judged_.emplace(place, images.judge(place)).first->second;
+}
+
 std::string SampleTable::frame_name(CodePlace place) {
   const std::string& name = symbol(place);
   if (!name.empty() && images.path(place) != kKernelCode) return name;
@@ -80,14 +87,10 @@ void SampleTable::add_spots(SampleProfile& profile, bool lines) {
   std::map<Key, std::set<int>> threads;
   std::map<std::tuple<std::string, int, std::string>, std::uint64_t> by_line;
   std::uint64_t unjudged = 0;
-  const double end = thread_cpu_ns() + kJudgingNs;
+  judging_ends_ns_ = thread_cpu_ns() + kJudgingNs;
   for (const auto& [place, hits] : by_heat) {
-    LoopClass loop;
-    if (thread_cpu_ns() < end) {
-      loop = images.loop(place);
-    } else {
-      unjudged += hits->samples;
-    }
+    const LoopClass loop = judge(place).loop;
+    if (!judged_.contains(place)) unjudged += hits->samples;
     const Key key{images.path(place), symbol(place), loop};
     const auto [found, added] = spots.try_emplace(key);
     HotSpot& spot = found->second;
@@ -158,6 +161,7 @@ SampleProfile SampleTable::resolve(const SamplingOptions& options) {
   SampleProfile profile;
   profile.samples = samples_;
   add_spots(profile, options.lines);
+  profile.threads = threads.resolve(images, [&](CodePlace place) { return judge(place); });
   if (options.stacks) add_stacks(profile);
   if (options.lines && profile.lines.empty() && samples_ > 0) {
     profile.notes.emplace_back(

@@ -11,6 +11,7 @@
 
 #include "src/observe/samples/images.h"
 #include "src/observe/samples/sampling.h"
+#include "src/observe/samples/thread_samples.h"
 
 namespace hwprof::observe {
 
@@ -24,6 +25,7 @@ class SampleTable {
   SampleProfile resolve(const SamplingOptions& options);
 
   Images images;
+  ThreadTable threads;
 
  private:
   struct Hits {
@@ -41,6 +43,8 @@ class SampleTable {
   void add_spots(SampleProfile& profile, bool lines);
   void add_stacks(SampleProfile& profile);
   const std::string& symbol(CodePlace place);
+  // Nothing is known of it once judging has taken too long.
+  LoopJudgement judge(CodePlace place);
   std::string frame_name(CodePlace place);
 
   std::map<CodePlace, Hits> hits_;
@@ -48,6 +52,8 @@ class SampleTable {
   std::map<std::string, std::map<Stack, std::uint64_t>>
       stacks_;  // by process name, innermost first
   std::map<CodePlace, std::string> symbols_;
+  std::map<CodePlace, LoopJudgement> judged_;
+  double judging_ends_ns_ = 0;  // of this thread's CPU time
   std::uint64_t samples_ = 0, stack_samples_ = 0, single_frames_ = 0, dropped_stacks_ = 0;
   std::size_t distinct_stacks_ = 0;
 };

@@ -31,6 +31,10 @@ constexpr double kMaximumHz = 10'000;
 perf_event_attr clock_event(double hz, bool on_exec, bool stacks) {
   perf_event_attr attr = tree_event((stacks ? kStackHits : kInstructionHits) | kUserIp, on_exec);
   attr.sample_regs_user = kUserIpRegister;
+  if (*why_waits_are_not_known() == '\0') {
+    attr.sample_type |= kStackTop;
+    attr.sample_stack_user = kStackTopBytes;
+  }
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_CPU_CLOCK;
   attr.freq = 1;
@@ -171,6 +175,12 @@ void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
                             ? table.images.kernel()
                             : table.images.kernel(place(sample.pid, sample.user_ip, false));
   table.add(hit, sample.tid, time_ns, std::uint64_t{1'000'000'000} / attr.sample_freq);
+  const CodePlace in_program = table.images.in_program(hit);
+  const bool asks_caller = sample.stack_top != 0 && (table.images.is_c_library(in_program) ||
+                                                     table.images.is_thread_runtime(in_program));
+  table.threads.add(
+      hit, asks_caller ? place(sample.pid, sample.stack_top, false) : table.images.kernel(),
+      sample.tid);
   if (!options.stacks) return;
   std::vector<CodePlace> callers;
   for (const std::uint64_t address : sample.callers) {
@@ -201,6 +211,12 @@ std::vector<int> Sampling::descriptors() const { return state_->rings.descriptor
 
 void Sampling::drain() { state_->take(false); }
 
+bool Sampling::begins_at(int pid, int tid, std::uint64_t address) {
+  if (state_->spaces.find(pid, address) == nullptr) return false;
+  state_->table.threads.begins_at(tid, state_->place(pid, address, false));
+  return true;
+}
+
 SampleProfile Sampling::finish() {
   State& state = *state_;
   state.rings.disable();
@@ -215,6 +231,7 @@ SampleProfile Sampling::finish() {
                state.opened.size());
   profile.hz = static_cast<double>(state.attr.sample_freq);
   profile.lost = state.lost;
+  profile.kernel = state.attr.exclude_kernel == 0;
   profile.notes.insert(profile.notes.begin(), state.notes.begin(), state.notes.end());
   if (state.lost > 0) {
     profile.notes.push_back(fmt::format("{} records were lost: the rings were full", state.lost));

@@ -44,10 +44,27 @@ struct HotSpot {
   std::uint64_t beside = 0;
 };
 
+// Samples of a thread that waited in the code of one file.
+struct WaitingSamples {
+  std::string file;
+  std::uint64_t samples = 0;
+  std::uint64_t in_yield = 0;  // of them, through sched_yield
+  bool idle = false;           // in the function that the thread was started with: it has no work
+};
+struct ThreadSamples {
+  int tid = 0;
+  std::string start_file;  // of the function that it was started with; "": not known
+  std::uint64_t samples = 0;
+  std::uint64_t arithmetic = 0;  // in loops that compute in floating point
+  std::vector<WaitingSamples> waits;
+};
+
 struct SampleProfile {
   std::uint64_t samples = 0;
-  std::uint64_t lost = 0;      // that the kernel found no room for
-  double hz = 0;               // as the kernel accepted it
+  std::uint64_t lost = 0;  // that the kernel found no room for
+  double hz = 0;           // as the kernel accepted it
+  bool kernel = true;      // the kernel's own time was sampled too
+  std::vector<ThreadSamples> threads;
   std::vector<HotSpot> spots;  // most samples first
   std::vector<report::FoldedStack> stacks;
   std::vector<report::HotLine> lines;  // most samples first
@@ -67,6 +84,9 @@ class Sampling {
   [[nodiscard]] std::vector<int> descriptors() const;
   // Takes what the rings hold; reads generated code from the living process.
   void drain();
+  // The function at `address` is the one that this thread was started with.
+  // False: nothing is known there, yet.
+  bool begins_at(int pid, int tid, std::uint64_t address);
   // Ends the sampling; takes seconds where there are many symbols. Call once.
   SampleProfile finish();
 

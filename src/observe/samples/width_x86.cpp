@@ -132,7 +132,7 @@ Step step_of(const ZydisDecodedInstruction& instruction, std::uint64_t address) 
 }  // namespace
 
 LoopClass classify_loop_x86(std::span<const std::byte> code, std::uint64_t code_address,
-                            std::uint64_t sampled_ip) {
+                            std::uint64_t sampled_ip, LoopBounds* bounds) {
   static const ZydisDecoder decoder = [] {
     ZydisDecoder made;
     ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -152,7 +152,10 @@ LoopClass classify_loop_x86(std::span<const std::byte> code, std::uint64_t code_
     }
     return step_of(instruction, address);
   };
-  return LoopScan(decode, lowest, end, sampled_ip).classify();
+  LoopScan scan(decode, lowest, end, sampled_ip);
+  const LoopClass loop = scan.classify();
+  if (bounds != nullptr) *bounds = scan.bounds();
+  return loop;
 }
 
 }  // namespace hwprof::observe

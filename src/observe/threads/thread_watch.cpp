@@ -1,0 +1,101 @@
+#include "src/observe/threads/thread_watch.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+
+namespace hwprof::observe {
+namespace {
+
+// Looks in which a thread may come into the list of its C library, and its code to be mapped.
+constexpr int kMostLooks = 5;
+
+std::map<unsigned, double> busy_now() {
+  static const double ns_a_tick = 1e9 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return parse_busy(read_text_file("/proc/stat").value_or(""), ns_a_tick);
+}
+
+double own_now() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto ns = [](const timeval& time) {
+    return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec);
+  };
+  return ns(used.ru_utime) + ns(used.ru_stime);
+}
+
+}  // namespace
+
+std::map<unsigned, double> parse_busy(std::string_view stat, double ns_a_tick) {
+  constexpr std::size_t kIdle = 4, kIoWait = 5, kLast = 7;  // of the words; then steal and guests
+  std::map<unsigned, double> busy;
+  for (const std::string_view line : split(stat, '\n')) {
+    const auto words = split(line, ' ');
+    if (words.size() <= kLast || !words[0].starts_with("cpu")) continue;
+    const auto cpu = parse_unsigned(words[0].substr(3));
+    if (!cpu) continue;  // the sum of all
+    for (std::size_t i = 1; i <= kLast; ++i) {
+      if (i == kIdle || i == kIoWait) continue;
+      busy[static_cast<unsigned>(*cpu)] +=
+          ns_a_tick * static_cast<double>(parse_unsigned(words[i]).value_or(0));
+    }
+  }
+  return busy;
+}
+
+ThreadWatch::ThreadWatch(pid_t root, bool born)
+    : clocks_(root, born),
+      throttling_(root),
+      begin_ns_(wall_ns()),
+      busy_ns_(busy_now()),
+      own_ns_(own_now()) {}
+
+void ThreadWatch::look(const BeginsAt& begins_at) {
+  clocks_.look();
+  throttling_.look();
+  for (const auto& [pid, tids] : clocks_.take_new()) {
+    // The first thread has none.
+    for (const pid_t tid : tids)
+      if (tid != pid) unknown_[tid] = {pid, 0};
+  }
+  std::set<pid_t> processes;
+  for (const auto& [tid, one] : unknown_) processes.insert(one.pid);
+  for (const pid_t pid : processes) {
+    for (const auto& [tid, address] : routines_.of(pid)) {
+      const auto asked = unknown_.find(tid);
+      if (asked != unknown_.end() && begins_at(pid, tid, address)) unknown_.erase(asked);
+    }
+  }
+  for (auto& [tid, one] : unknown_) ++one.looks;
+  std::erase_if(unknown_, [](const auto& one) { return one.second.looks >= kMostLooks; });
+}
+
+ThreadFacts ThreadWatch::finish() {
+  ThreadFacts facts;
+  std::set<unsigned> allowed;
+  for (const auto& [tid, clock] : clocks_.finish()) {
+    facts.threads.push_back({clock.pid, tid, times_of(clock)});
+    allowed.insert(clock.cpus.begin(), clock.cpus.end());
+  }
+  facts.clocks_reason = clocks_.reason();
+  facts.throttled = throttling_.finish();
+  if (!facts.throttled) facts.throttled_reason = throttling_.reason();
+  facts.allowed.assign(allowed.begin(), allowed.end());
+  facts.wall_ns = wall_ns() - begin_ns_;
+  facts.own_ns = own_now() - own_ns_;
+  const auto busy = busy_now();
+  for (const unsigned cpu : allowed) {
+    const auto before = busy_ns_.find(cpu);
+    const auto now = busy.find(cpu);
+    if (before != busy_ns_.end() && now != busy.end())
+      facts.busy_ns = facts.busy_ns.value_or(0) + now->second - before->second;
+  }
+  return facts;
+}
+
+}  // namespace hwprof::observe
