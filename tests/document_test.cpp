@@ -511,5 +511,43 @@ TEST(Text, FirstLineOfAProgramWeighsByTime) {
   EXPECT_THAT(first(), Not(HasSubstr("Threads wait")));
 }
 
+TEST(Text, FirstLineOfAProgramWhoseThreadsWaitSaysSo) {
+  report::Run run;
+  run.blas.verdict = VerdictKind::kOptimal;
+  run.blas.findings = {"38 calls of sgemm_"};
+  ThreadUse& threads = run.threads.emplace();
+  threads.arithmetic_share = 0.4;
+  threads.other_share = 0.2;
+  threads.spin_share = 0.37;
+  threads.idle_worker_share = 0.03;
+  threads.sentences = {{"37 % of the CPU time is spent spinning at libgomp's barriers",
+                        "370 samples", "OMP_NUM_THREADS=1"}};
+  const auto first = [&] { return flowing(as_text(run_document(run), {.columns = 100})); };
+  EXPECT_THAT(first(),
+              StartsWith("37 % of the CPU time is spent spinning at libgomp's barriers (370 "
+                         "samples). "));
+  EXPECT_THAT(first(), HasSubstr("Fix: OMP_NUM_THREADS=1"));
+  EXPECT_THAT(first(), HasSubstr("arithmetic 40.0 %, other work 20.0 %, spinning 37.0 %, idle "
+                                 "workers 3.00 %"));
+  // Where little is waited for it comes after the work.
+  threads.spin_share = 0.1;
+  EXPECT_THAT(first(), StartsWith("BLAS optimal. 38 calls of sgemm_. 37 % of the CPU time"));
+  threads.sentences.clear();
+  EXPECT_THAT(first(), Not(HasSubstr("spent spinning")));
+}
+
+TEST(Text, WaitingIsToldByPoolsWhereLoopsWereSeenToWait) {
+  report::Run run;
+  run.blas.verdict = VerdictKind::kOptimal;
+  run.blas.evidence.executed.waiting = {{"__sched_yield", "/lib/libc.so.6", 300, 0.3}};
+  run.blas.time_shares = {{"waiting threads", 0.37, 0.357, 0.384}};
+  ThreadUse& threads = run.threads.emplace();
+  threads.spin_share = 0.37;
+  threads.pools = {{"OpenBLAS", 2, 0.3}, {"Python", 2, 0}, {"libgomp", 2, 0.07}};
+  EXPECT_THAT(flowing(as_text(run_document(run), {.columns = 100})),
+              HasSubstr("Threads wait for others in 37 % (36 to 38) of the CPU time: OpenBLAS "
+                        "30.0 %, libgomp 7.00 %."));
+}
+
 }  // namespace
 }  // namespace hwprof::report

@@ -473,6 +473,22 @@ report::Run made_run() {
   executed.waiting = {{"__sched_yield", "/lib/libc.so.6", 100, 0.1}};
   run.blas.time_shares = {{"BLAS", 0.9, 0.88, 0.917}, {"waiting threads", 0.1, 0.083, 0.12}};
   executed.notes = {"1 sample was lost"};
+  ThreadUse& threads = run.threads.emplace();
+  threads.arithmetic_share = 0.75;
+  threads.other_share = 0.125;
+  threads.spin_share = 0.09375;
+  threads.idle_worker_share = 0.03125;
+  threads.estimated = true;
+  threads.ready_ns = 0.25e9;
+  threads.blocked_ns = 1.5e9;
+  threads.throttled_reason = "no cgroup with a CPU controller can be seen";
+  threads.coverage = 0.96875;
+  threads.pools = {{"libgomp", 2, 0.09375}, {"OpenBLAS", 1, 0.03125}};
+  threads.sentences = {
+      {"9 % of the CPU time is spent spinning at libgomp's barriers",
+       "150 samples lie in loops that only wait; 97 % of the CPU time accounted for", ""},
+      {"4 busy threads share 2 CPUs", "ready without a CPU in 14 % of the threads' time",
+       "OMP_NUM_THREADS=2"}};
   evidence.achieved_rate.gflops = 20;
   evidence.achieved_rate.peak_fraction = 0.08;
   evidence.achieved_rate.cores = 1.25;

@@ -160,6 +160,7 @@ const Record& record<Run>() {
       by_name<&Run::counters, &EventCount::name>(
           "counters", "", "by event, over all processes and threads; `calls` is 1"),
       field<&Run::blas>("blas", "", ""),
+      field<&Run::threads>("threads", "", "null: not observed"),
       field<&Run::regions>("regions", "", "that the program made through libhwprof; null: none"),
       field<&Run::machine>("machine", "", ""),
       field<&Run::warnings>("warnings", "",

@@ -11,6 +11,7 @@
 #include "src/model/blas.h"
 #include "src/model/machine.h"
 #include "src/model/record.h"
+#include "src/model/thread_use.h"
 
 namespace hwprof::model {
 
@@ -98,8 +99,9 @@ struct Run {
   RunBlas blas;
   // With --repeat: all else here but `exit`, the last run's, is of a run of its own before them.
   std::optional<Repeats> repeats;
-  std::optional<Fix> fix;          // with --try-fix or --try
-  std::optional<Regions> regions;  // that the program made through libhwprof
+  std::optional<Fix> fix;            // with --try-fix or --try
+  std::optional<ThreadUse> threads;  // what they did with their CPUs
+  std::optional<Regions> regions;    // that the program made through libhwprof
   std::vector<Warning> warnings;
 };
 

@@ -234,7 +234,8 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
 }  // namespace
 
 std::vector<report::TimeShare> time_shares(const report::BlasEvidence& evidence,
-                                           const ProviderAtWork& work) {
+                                           const ProviderAtWork& work,
+                                           std::optional<double> waiting_share) {
   std::vector<report::TimeShare> shares;
   if (!work.sampled) return shares;
   const auto add = [&](const std::string& what, double fraction) {
@@ -246,6 +247,8 @@ std::vector<report::TimeShare> time_shares(const report::BlasEvidence& evidence,
   if (work.other_share > 0) add(work.other, work.other_share);
   double waiting = 0;
   for (const report::SampleShare& share : evidence.executed.waiting) waiting += share.fraction;
+  // Names know of waits in the kernel too, loops of those in stripped files.
+  waiting = std::max(waiting, waiting_share.value_or(0));
   if (waiting > 0) add("waiting threads", waiting);
   return shares;
 }
@@ -278,7 +281,7 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
       loss = loss_of(evidence, result, ladder, thresholds);
     }
   }
-  result.time_shares = time_shares(run.evidence, work);
+  result.time_shares = time_shares(run.evidence, work, run.waiting_share);
   result.findings = findings(run.evidence, work, loss, thresholds);
   return result;
 }

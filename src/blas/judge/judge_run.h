@@ -22,6 +22,8 @@ struct RunEvidence {
   std::optional<double> wall_ns = {};                 // of the program
   // CPU time of the program, and of it what watching has added, which is none of the program's own.
   std::optional<double> cpu_ns = {};
+  // Of its CPU time, spent waiting, by what the loops of its threads do; absent: by names alone.
+  std::optional<double> waiting_share = {};
 };
 
 // Fills everything but evidence, ladder, ladder_note and what was made again.
@@ -30,7 +32,8 @@ report::RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds =
 // Of all samples, in the BLAS, in what does its work in its place, and in waiting; empty where they
 // are too few.
 std::vector<report::TimeShare> time_shares(const report::BlasEvidence& evidence,
-                                           const ProviderAtWork& work);
+                                           const ProviderAtWork& work,
+                                           std::optional<double> waiting_share = {});
 
 // Of the loss, in the words that end the first sentence; empty where there is none.
 std::vector<std::string> findings(const report::BlasEvidence& evidence, const ProviderAtWork& work,

@@ -4,11 +4,14 @@
 
 #include <optional>
 
+#include "counters/machine/affinity.h"
 #include "src/blas/evidence/called.h"
 #include "src/blas/evidence/executed.h"
 #include "src/blas/evidence/installed.h"
 #include "src/blas/evidence/loaded.h"
+#include "src/measure/thread_use.h"
 #include "src/observe/samples/sampling.h"
+#include "src/observe/threads/thread_watch.h"
 
 namespace hwprof {
 
@@ -18,6 +21,10 @@ struct Evidence::State {
   std::optional<blas::CallWatch> calls;
   std::optional<observe::Sampling> sampling;
   std::optional<blas::LiveWatch> live;
+  std::optional<observe::ThreadWatch> threads;
+
+  report::ThreadUse use_of_threads(const observe::SampleProfile& profile,
+                                   const observe::ThreadFacts& facts, const report::Run& record);
 };
 
 Evidence::Evidence(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -49,6 +56,7 @@ std::vector<std::string> Evidence::environment() const {
 
 void Evidence::attach(pid_t pid, bool on_exec) {
   state_->live.emplace(pid);
+  state_->threads.emplace(pid, on_exec);
   if (state_->calls) state_->calls->attach(pid);
   if (!state_->found.executed.reason.empty()) return;
   auto sampling = observe::Sampling::open(pid, on_exec, state_->sampling_options);
@@ -78,18 +86,43 @@ void Evidence::drain() {
 
 void Evidence::look() {
   if (state_->live) state_->live->poll();
+  if (state_->threads) {
+    state_->threads->look([&](pid_t pid, pid_t tid, std::uint64_t address) {
+      return !state_->sampling || state_->sampling->begins_at(pid, tid, address);
+    });
+  }
   drain();
+}
+
+report::ThreadUse Evidence::State::use_of_threads(const observe::SampleProfile& profile,
+                                                  const observe::ThreadFacts& facts,
+                                                  const report::Run& record) {
+  std::optional<double> cpu_ns;
+  if (record.user_s && record.system_s) cpu_ns = 1e9 * (*record.user_s + *record.system_s);
+  return thread_use({.samples = profile,
+                     .no_samples = sampling ? "" : found.executed.reason,
+                     .facts = facts,
+                     .cpu_ns = cpu_ns,
+                     .online = online_cpus().value_or(facts.allowed).size()});
 }
 
 void Evidence::finish(report::Run& record) {
   report::BlasEvidence& found = state_->found;
+  // First: judging samples takes time that is none of the program's.
+  std::optional<observe::ThreadFacts> facts;
+  if (state_->threads) facts = state_->threads->finish();
   if (state_->calls) found.called = state_->calls->finish();
   if (state_->live) {
     found.loaded = state_->live->loaded();
     blas::add_called_libraries(found.called, found.loaded);
     found.chosen_cores = state_->live->chosen_cores();
   }
-  if (state_->sampling) found.executed = blas::executed(state_->sampling->finish());
+  observe::SampleProfile profile;
+  if (state_->sampling) {
+    profile = state_->sampling->finish();
+    found.executed = blas::executed(profile);
+  }
+  if (facts) record.threads = state_->use_of_threads(profile, *facts, record);
   record.blas.evidence = std::move(found);
 }
 

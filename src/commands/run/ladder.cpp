@@ -74,6 +74,11 @@ std::optional<double> cpu_ns_of(const report::Run& record) {
   return 1e9 * (*record.user_s + *record.system_s);
 }
 
+std::optional<double> waiting_share_of(const report::Run& record) {
+  if (!record.threads || !record.threads->spin_share) return std::nullopt;
+  return *record.threads->spin_share + record.threads->idle_worker_share.value_or(0);
+}
+
 // The peak is measured after the program, on a core that is warm from it; only where there is a
 // rate to compare.
 void measure_rate(report::BlasEvidence& evidence, bool one_cpu) {
@@ -99,7 +104,8 @@ void judge(const RunRequest& request, const std::vector<report::InstalledBlas>& 
                                             .attached = request.attach.has_value(),
                                             .no_ladder = !request.ladder,
                                             .wall_ns = 1e9 * record.wall_s,
-                                            .cpu_ns = cpu_ns_of(record)});
+                                            .cpu_ns = cpu_ns_of(record),
+                                            .waiting_share = waiting_share_of(record)});
   judged.evidence = std::move(result.evidence);
   judged.ladder = std::move(result.ladder);
   judged.ladder_note = std::move(result.ladder_note);

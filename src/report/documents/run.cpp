@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 
 #include "counters/machine/affinity.h"
 #include "counters/perf/reading.h"
@@ -15,6 +16,7 @@
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/documents/reasons.h"
+#include "src/report/documents/threads.h"
 
 namespace hwprof::report {
 namespace {
@@ -251,6 +253,10 @@ std::vector<Headline> run_headlines(const Run& run) {
                      exit_text(run)),
          false});
   }
+  std::vector<Headline> of_threads =
+      run.threads ? thread_headlines(*run.threads) : std::vector<Headline>();
+  const bool threads_first = waits_much(run);
+  if (threads_first) std::move(of_threads.begin(), of_threads.end(), std::back_inserter(lines));
   const std::string time_first = time_first_text(blas);
   if (!time_first.empty()) lines.push_back({sentence(time_first), optimal});
   bool first = true;
@@ -263,10 +269,13 @@ std::vector<Headline> run_headlines(const Run& run) {
                    [](const auto& share) { return share.what == "waiting threads"; });
   constexpr double kNotableWait = 0.02;
   if (waiting != blas.time_shares.end() && waiting->fraction >= kNotableWait) {
-    lines.push_back({fmt::format("Threads wait for others in {} of the CPU time: {}.",
-                                 share_text(*waiting), waiting_text(blas.evidence.executed)),
-                     true});
+    const std::string pools = waiting_pools(run);
+    lines.push_back(
+        {fmt::format("Threads wait for others in {} of the CPU time: {}.", share_text(*waiting),
+                     pools.empty() ? waiting_text(blas.evidence.executed) : pools),
+         true});
   }
+  if (!threads_first) std::move(of_threads.begin(), of_threads.end(), std::back_inserter(lines));
   if (!blas.fix.empty()) lines.push_back({"", false, blas.fix});
   if (run.fix)
     for (Headline& line : fix_headlines(*run.fix)) lines.push_back(std::move(line));
@@ -326,6 +335,8 @@ std::vector<Field> brief_evidence(const Run& run) {
   fields.push_back({"Called", called_text(evidence.called)});
   fields.push_back({"Executed", executed_text(evidence.executed)});
   fields.push_back({"Performing", rate_text(run)});
+  const std::string threads = brief_threads(run);
+  if (!threads.empty()) fields.push_back({"Threads", threads});
   const std::string ladder = ladder_text(run.blas.ladder);
   if (!ladder.empty() && loses_surely(run.blas)) fields.push_back({"Ladder", ladder});
   return fields;
@@ -382,6 +393,7 @@ Document run_document(const Run& run) {
 
   document.in(Section::kVerdict)
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
+  document.add(thread_fields(run), kFull);
   document.in(Section::kHotspots).add(marked(calls_table(evidence), run));
   if (!evidence.called.spans.empty())
     document.add(Chart{"calls", "Calls of a BLAS over time, a lane a thread"});

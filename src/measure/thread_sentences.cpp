@@ -1,0 +1,198 @@
+#include "src/measure/thread_sentences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hwprof {
+namespace {
+
+using report::ThreadSentence;
+
+constexpr double kLeastSpinShare = 0.05, kLeastAccounted = 0.9;
+constexpr std::uint64_t kLeastSamples = 100, kLeastThrottled = 3;
+constexpr double kLeastReady = 0.1, kLeastThrottledShare = 0.05;
+constexpr double kMostOthers = 0.05;  // below it the program's own threads are in each other's way
+
+std::string percents(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+std::string counted(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+std::string seconds(double ns) { return fmt::format("{:.3g} s", ns * 1e-9); }
+
+bool is_openmp(const std::string& name) {
+  return name == "libgomp" || name == "libomp" || name == "libiomp5" || name == "PyTorch";
+}
+
+std::string variable_of(const std::string& pool) {
+  if (pool == "OpenBLAS") return "OPENBLAS_NUM_THREADS";
+  if (pool == "MKL") return "MKL_NUM_THREADS";
+  if (pool == "BLIS") return "BLIS_NUM_THREADS";
+  return is_openmp(pool) ? "OMP_NUM_THREADS" : "";
+}
+
+const PoolSpin* pool_named(const ThreadEvidence& evidence, std::string_view name) {
+  for (const PoolSpin& pool : evidence.pools)
+    if (pool.name == name) return &pool;
+  return nullptr;
+}
+
+// Pools whose number of threads can be set.
+std::vector<std::string> variables(const ThreadEvidence& evidence) {
+  std::vector<std::string> all;
+  for (const PoolSpin& pool : evidence.pools) {
+    std::string variable = variable_of(pool.name);
+    if (!variable.empty() && std::find(all.begin(), all.end(), variable) == all.end())
+      all.push_back(std::move(variable));
+  }
+  return all;
+}
+
+// What the affinity and the quota leave room for.
+std::size_t room(const ThreadEvidence& evidence) {
+  const std::size_t quota =
+      evidence.quota_cpus ? static_cast<std::size_t>(std::ceil(std::max(1.0, *evidence.quota_cpus)))
+                          : evidence.cpus;
+  return std::max<std::size_t>(1, std::min(evidence.cpus, quota));
+}
+
+// The inner of several pools or processes to one thread each; else one pool to the room there is.
+std::string fewer_threads(const ThreadEvidence& evidence) {
+  const std::vector<std::string> known = variables(evidence);
+  const bool nested = evidence.busy_processes > 1 || known.size() > 1;
+  const bool has_blas = pool_named(evidence, "OpenBLAS") != nullptr;
+  if (nested && has_blas) return "OPENBLAS_NUM_THREADS=1";
+  if (evidence.busy_processes > 1 && !known.empty()) return known.front() + "=1";
+  if (!known.empty()) return fmt::format("{}={}", known.front(), room(evidence));
+  return fmt::format("start at most {}", counted(room(evidence), "thread"));
+}
+
+bool own_fault(const ThreadEvidence& evidence) {
+  return evidence.others_share && *evidence.others_share < kMostOthers;
+}
+
+bool throttled(const ThreadEvidence& evidence) {
+  return evidence.throttled_ns && evidence.throttled_times >= kLeastThrottled &&
+         *evidence.throttled_ns >= kLeastThrottledShare * (evidence.run_ns + evidence.ready_ns) &&
+         evidence.run_ns > 0;
+}
+
+bool oversubscribed(const ThreadEvidence& evidence) {
+  return evidence.cpus > 0 && static_cast<std::size_t>(evidence.busy_threads) > evidence.cpus &&
+         evidence.ready_ns >= kLeastReady * (evidence.run_ns + evidence.ready_ns) &&
+         evidence.ready_ns > 0 && own_fault(evidence);
+}
+
+ThreadSentence throttled_sentence(const ThreadEvidence& evidence) {
+  const std::string quota = evidence.quota_cpus
+                                ? fmt::format(" of {:.3g} CPU{}", *evidence.quota_cpus,
+                                              *evidence.quota_cpus == 1 ? "" : "s")
+                                : std::string();
+  ThreadSentence sentence;
+  sentence.text = fmt::format("the quota{} of the program's cgroup throttles it", quota);
+  sentence.evidence = fmt::format("throttled in {}, {} over all CPUs, beside {} of running",
+                                  counted(evidence.throttled_times, "period"),
+                                  seconds(*evidence.throttled_ns), seconds(evidence.run_ns));
+  const std::vector<std::string> known = variables(evidence);
+  const bool more =
+      evidence.quota_cpus && static_cast<std::size_t>(evidence.busy_threads) > room(evidence);
+  sentence.fix = more && !known.empty()
+                     ? fmt::format("{}={}, or a larger quota", known.front(), room(evidence))
+                     : "a larger quota";
+  return sentence;
+}
+
+std::string busy_text(const ThreadEvidence& evidence) {
+  const auto threads = static_cast<std::size_t>(evidence.busy_threads);
+  const auto processes = static_cast<std::size_t>(evidence.busy_processes);
+  if (processes < 2) return counted(threads, "busy thread");
+  if (threads == processes) return fmt::format("{} busy processes", processes);
+  if (threads % processes == 0)
+    return fmt::format("{} processes x {}", processes, counted(threads / processes, "thread"));
+  return fmt::format("{} of {} processes", counted(threads, "busy thread"), processes);
+}
+
+ThreadSentence oversubscribed_sentence(const ThreadEvidence& evidence) {
+  const bool pinned = evidence.online > evidence.cpus;
+  std::string pools;
+  for (const PoolSpin& pool : evidence.pools) {
+    if (pool.library && pool.threads > 0)
+      pools += fmt::format("{}{} ({})", pools.empty() ? "" : ", ", pool.name, pool.threads);
+  }
+  ThreadSentence sentence;
+  sentence.text =
+      pinned ? fmt::format("{} are pinned to {} of {}", busy_text(evidence), evidence.cpus,
+                           counted(evidence.online, "CPU"))
+             : fmt::format("{} share {}", busy_text(evidence), counted(evidence.cpus, "CPU"));
+  sentence.evidence = fmt::format(
+      "ready without a CPU in {} of the threads' time, while other programs took {} of these CPUs",
+      percents(evidence.ready_ns / (evidence.run_ns + evidence.ready_ns)),
+      percents(std::max(0.0, *evidence.others_share)));
+  if (!pools.empty()) sentence.evidence += "; pools: " + pools;
+  sentence.fix = fewer_threads(evidence);
+  return sentence;
+}
+
+bool enough(const ThreadEvidence& evidence, double share, std::uint64_t samples) {
+  return share >= kLeastSpinShare && samples >= kLeastSamples &&
+         evidence.accounted.value_or(0) >= kLeastAccounted;
+}
+
+std::string waits_evidence(const ThreadEvidence& evidence, std::uint64_t samples) {
+  std::string text = counted(samples, "sample");
+  text += samples == 1 ? " lies in a loop that only waits" : " lie in loops that only wait";
+  text += fmt::format("; {} of the CPU time accounted for",
+                      percents(std::min(1.0, *evidence.accounted)));
+  if (evidence.estimated) text += ", what sched_yield took inside the kernel estimated";
+  return text;
+}
+
+std::string barrier_fix(const ThreadEvidence& evidence, const PoolSpin& pool) {
+  if (throttled(evidence) || oversubscribed(evidence)) return fewer_threads(evidence);
+  const bool fits = static_cast<std::size_t>(evidence.busy_threads) <= evidence.cpus;
+  if (!evidence.others_share || evidence.cpus == 0) return "";
+  if (!own_fault(evidence))
+    return pool.name == "libgomp" && fits
+               ? "OMP_WAIT_POLICY=passive, while other programs hold some of the CPUs"
+               : "";
+  if (is_openmp(pool.name) && pool_named(evidence, "OpenBLAS") != nullptr)
+    return "OPENBLAS_NUM_THREADS=1";
+  return is_openmp(pool.name)
+             ? "balance the work between the threads (schedule(dynamic)), or use fewer of them"
+             : "";
+}
+
+}  // namespace
+
+std::vector<ThreadSentence> thread_sentences(const ThreadEvidence& evidence) {
+  std::vector<ThreadSentence> sentences;
+  if (throttled(evidence)) {
+    sentences.push_back(throttled_sentence(evidence));
+  } else if (oversubscribed(evidence)) {
+    sentences.push_back(oversubscribed_sentence(evidence));
+  }
+  for (const PoolSpin& pool : evidence.pools) {
+    if (!enough(evidence, pool.barrier_share, pool.barrier_samples)) continue;
+    sentences.push_back(
+        {fmt::format("{} of the CPU time is spent spinning {}", percents(pool.barrier_share),
+                     pool.library ? "at " + pool.name + "'s barriers"
+                                  : "in loops of " + pool.name + " that only wait"),
+         waits_evidence(evidence, pool.barrier_samples), barrier_fix(evidence, pool)});
+  }
+  for (const PoolSpin& pool : evidence.pools) {
+    if (!enough(evidence, pool.idle_share, pool.idle_samples)) continue;
+    const std::string variable = variable_of(pool.name);
+    sentences.push_back(
+        {fmt::format("{} of the CPU time goes to idle workers of {}: that costs CPU time, not wall "
+                     "time",
+                     percents(pool.idle_share), pool.name),
+         waits_evidence(evidence, pool.idle_samples),
+         variable.empty() ? "" : variable + "=1 saves it where its calls are too small to share"});
+  }
+  return sentences;
+}
+
+}  // namespace hwprof

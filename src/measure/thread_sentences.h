@@ -1,0 +1,45 @@
+// What may be said of a program's threads, each sentence with the evidence that it needs; where
+// that is not enough, nothing. The thresholds were found on programs whose truth was known. Pure.
+//
+// No sentence tells a factor: only reruns can. KMP_BLOCKTIME=0 is never advised, nor the passive
+// policy to LLVM's OpenMP, which is the same: it made a program 1.4 times slower.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/model/thread_use.h"
+
+namespace hwprof {
+
+struct PoolSpin {
+  std::string name;
+  bool library = true;  // else the program's own code
+  int threads = 0;
+  double barrier_share = 0, idle_share = 0;  // of the program's CPU time
+  std::uint64_t barrier_samples = 0, idle_samples = 0;
+};
+
+struct ThreadEvidence {
+  std::vector<PoolSpin> pools;  // most waiting first
+  // CPU time that samples and the estimate for users account for, over all of it.
+  std::optional<double> accounted = {};
+  bool estimated = false;
+  double run_ns = 0, ready_ns = 0;  // 0, 0: not known
+  // Threads that ran or wanted to for much of the time, and the processes that they are of.
+  int busy_threads = 0, busy_processes = 0;
+  std::size_t cpus = 0;                     // that they may use; 0: not known
+  std::size_t online = 0;                   // that the machine has
+  std::optional<double> others_share = {};  // of those CPUs' time, that other programs took
+  std::optional<double> throttled_ns = {};
+  std::uint64_t throttled_times = 0;
+  std::optional<double> quota_cpus = {};
+};
+
+// Most important first.
+std::vector<report::ThreadSentence> thread_sentences(const ThreadEvidence& evidence);
+
+}  // namespace hwprof

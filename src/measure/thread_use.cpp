@@ -1,0 +1,216 @@
+#include "src/measure/thread_use.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "src/measure/thread_sentences.h"
+#include "src/observe/samples/wait.h"
+
+namespace hwprof {
+namespace {
+
+using observe::ThreadSamples;
+using observe::WaitingSamples;
+using report::ThreadUse;
+
+constexpr std::pair<std::string_view, std::string_view> kLibraries[] = {
+    {"libgomp", "libgomp"},   {"libomp.", "libomp"}, {"libomp-", "libomp"},   {"libomp5", "libomp"},
+    {"libiomp5", "libiomp5"}, {"libtbb", "TBB"},     {"libtorch", "PyTorch"}, {"libc10", "PyTorch"},
+    {"libmkl", "MKL"},        {"libblis", "BLIS"},   {"libpython", "Python"}, {"python3", "Python"},
+    {"_multiproc", "Python"},
+};
+
+// What starts threads for others.
+constexpr std::string_view kStarters[] = {"libc.so", "libc-", "libpthread", "libstdc++"};
+
+// Of a yield loop an ordinary user sees 18 to 30 %, and 10 where others want the CPU too: the rest
+// is the kernel's, which is not sampled.
+constexpr double kLeastYieldSeen = 0.08;
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+struct Pool {
+  PoolSpin spin;
+  std::set<int> threads;
+};
+
+struct Sums {
+  std::uint64_t samples = 0, arithmetic = 0, barrier = 0, idle = 0;
+  double barrier_yield = 0, idle_yield = 0;
+  double estimated = 0;  // samples that the kernel's time would have been
+  std::map<std::string, Pool> pools;
+};
+
+Pool& pool_of(Sums& sums, const std::string& file) {
+  const std::string name = pool_name(file);
+  Pool& pool = sums.pools[name];
+  pool.spin.name = name;
+  pool.spin.library = name != file_name(file) || name.starts_with("lib");
+  return pool;
+}
+
+bool starts_for_others(const std::string& file) {
+  return std::any_of(std::begin(kStarters), std::end(kStarters), [&](std::string_view beginning) {
+    return file_name(file).starts_with(beginning);
+  });
+}
+
+// Every sample counts as `yield_scale` where it lies in sched_yield.
+Sums add_up(const observe::SampleProfile& profile, double yield_scale) {
+  Sums sums;
+  for (const ThreadSamples& thread : profile.threads) {
+    sums.samples += thread.samples;
+    sums.arithmetic += thread.arithmetic;
+    if (!thread.start_file.empty() && !starts_for_others(thread.start_file))
+      pool_of(sums, thread.start_file).threads.insert(thread.tid);
+    for (const WaitingSamples& wait : thread.waits) {
+      Pool& pool = pool_of(sums, wait.file);
+      pool.threads.insert(thread.tid);
+      const double estimate = (yield_scale - 1) * static_cast<double>(wait.in_yield);
+      const double worth = static_cast<double>(wait.samples) + estimate;
+      sums.estimated += estimate;
+      (wait.idle ? sums.idle : sums.barrier) += wait.samples;
+      (wait.idle ? sums.idle_yield : sums.barrier_yield) += estimate;
+      (wait.idle ? pool.spin.idle_share : pool.spin.barrier_share) += worth;
+      (wait.idle ? pool.spin.idle_samples : pool.spin.barrier_samples) += wait.samples;
+    }
+  }
+  return sums;
+}
+
+double in_yield(const observe::SampleProfile& profile) {
+  std::uint64_t samples = 0;
+  for (const ThreadSamples& thread : profile.threads)
+    for (const WaitingSamples& wait : thread.waits) samples += wait.in_yield;
+  return static_cast<double>(samples);
+}
+
+// What a sample in sched_yield stands for: where the kernel's time is not sampled, also for what is
+// missing, but for no more than such loops were seen to have there.
+double yield_scale(const ThreadInput& input) {
+  const double yields = in_yield(input.samples);
+  if (input.samples.kernel || !input.cpu_ns || yields == 0) return 1;
+  const double wanted = *input.cpu_ns * 1e-9 * input.samples.hz;
+  const double missing = wanted - static_cast<double>(input.samples.samples);
+  return 1 + std::clamp(missing / yields, 0.0, 1 / kLeastYieldSeen - 1);
+}
+
+// Fills the shares; the evidence gets the pools.
+void add_spinning(const ThreadInput& input, ThreadUse& use, ThreadEvidence& evidence) {
+  const observe::SampleProfile& profile = input.samples;
+  use.spin_reason = !input.no_samples.empty() ? input.no_samples
+                    : profile.samples == 0    ? "no sample was taken"
+                                              : observe::why_waits_are_not_known();
+  if (!use.spin_reason.empty()) return;
+  const double scale = yield_scale(input);
+  Sums sums = add_up(profile, scale);
+  const auto samples = static_cast<double>(sums.samples);
+  const double wanted = input.cpu_ns ? *input.cpu_ns * 1e-9 * profile.hz : 0;
+  // The kernel's time that no yield accounts for is work too.
+  const double all = profile.kernel ? samples : std::max(samples + sums.estimated, wanted);
+  use.estimated = sums.estimated > 0;
+  use.arithmetic_share = static_cast<double>(sums.arithmetic) / all;
+  use.spin_share = (static_cast<double>(sums.barrier) + sums.barrier_yield) / all;
+  use.idle_worker_share = (static_cast<double>(sums.idle) + sums.idle_yield) / all;
+  use.other_share =
+      std::max(0.0, 1 - *use.arithmetic_share - *use.spin_share - *use.idle_worker_share);
+  if (wanted > 0) {
+    use.coverage = samples / wanted;
+    evidence.accounted = (samples + sums.estimated) / wanted;
+  }
+  evidence.estimated = use.estimated;
+  for (auto& [name, pool] : sums.pools) {
+    pool.spin.threads = static_cast<int>(pool.threads.size());
+    pool.spin.barrier_share /= all;
+    pool.spin.idle_share /= all;
+    evidence.pools.push_back(pool.spin);
+  }
+  const auto share = [](const PoolSpin& pool) { return pool.barrier_share + pool.idle_share; };
+  std::stable_sort(evidence.pools.begin(), evidence.pools.end(),
+                   [&](const auto& a, const auto& b) { return share(a) > share(b); });
+  for (const PoolSpin& pool : evidence.pools)
+    use.pools.push_back({pool.name, pool.threads, share(pool)});
+}
+
+// Threads that ran or wanted to for a tenth of what the busiest did.
+void count_busy(const observe::ThreadFacts& facts, ThreadEvidence& evidence) {
+  constexpr double kBusy = 0.1;
+  double most = 0;
+  const auto use_of = [](const observe::BusyThread& thread) {
+    return thread.times.run_ns + thread.times.ready_ns;
+  };
+  for (const auto& thread : facts.threads) most = std::max(most, use_of(thread));
+  std::set<pid_t> processes;
+  double life_ns = 0;
+  for (const auto& thread : facts.threads) {
+    if (most == 0 || use_of(thread) < kBusy * most) continue;
+    ++evidence.busy_threads;
+    processes.insert(thread.pid);
+    life_ns += use_of(thread) + thread.times.blocked_ns;
+  }
+  // Those of a program that starts new ones again and again did not live at once.
+  if (facts.wall_ns > 0) {
+    const int at_once = static_cast<int>(std::ceil(life_ns / facts.wall_ns));
+    evidence.busy_threads = std::min(evidence.busy_threads, std::max(1, at_once));
+  }
+  evidence.busy_processes =
+      std::min(static_cast<int>(processes.size()), std::max(1, evidence.busy_threads));
+}
+
+void add_states(const ThreadInput& input, ThreadUse& use, ThreadEvidence& evidence) {
+  const observe::ThreadFacts& facts = input.facts;
+  use.clocks_reason = facts.clocks_reason;
+  use.throttled_reason = facts.throttled_reason;
+  if (facts.threads.empty()) {
+    if (use.clocks_reason.empty()) use.clocks_reason = "no thread lived long enough to be read";
+  } else {
+    double blocked_ns = 0;
+    for (const auto& thread : facts.threads) {
+      evidence.run_ns += thread.times.run_ns;
+      evidence.ready_ns += thread.times.ready_ns;
+      blocked_ns += thread.times.blocked_ns;
+    }
+    use.ready_ns = evidence.ready_ns;
+    use.blocked_ns = blocked_ns;
+    count_busy(facts, evidence);
+  }
+  if (facts.throttled) {
+    use.throttled_ns = facts.throttled->ns;
+    evidence.throttled_ns = facts.throttled->ns;
+    evidence.throttled_times = facts.throttled->times;
+    evidence.quota_cpus = facts.throttled->quota_cpus;
+  }
+  evidence.cpus = facts.allowed.size();
+  evidence.online = input.online;
+  const double offered_ns = static_cast<double>(facts.allowed.size()) * facts.wall_ns;
+  // Clock ticks of 10 ms say nothing of less.
+  constexpr double kLeastWallNs = 3e8;
+  if (facts.busy_ns && input.cpu_ns && facts.wall_ns >= kLeastWallNs)
+    evidence.others_share = (*facts.busy_ns - *input.cpu_ns - facts.own_ns) / offered_ns;
+}
+
+}  // namespace
+
+std::string pool_name(const std::string& path) {
+  // Debian's is openblas-pthread/libblas.so.3.
+  if (path.find("openblas") != std::string::npos) return "OpenBLAS";
+  const std::string_view name = file_name(path);
+  for (const auto& [beginning, library] : kLibraries)
+    if (name.starts_with(beginning)) return std::string(library);
+  return std::string(name);
+}
+
+ThreadUse thread_use(const ThreadInput& input) {
+  ThreadUse use;
+  ThreadEvidence evidence;
+  add_spinning(input, use, evidence);
+  add_states(input, use, evidence);
+  use.sentences = thread_sentences(evidence);
+  return use;
+}
+
+}  // namespace hwprof

@@ -1,0 +1,64 @@
+#include "src/model/thread_use.h"
+
+namespace hwprof::model {
+
+template <>
+const Record& record<ThreadPool>() {
+  static constexpr Field kFields[] = {
+      field<&ThreadPool::name>(
+          "name", "", "`OpenBLAS`, `libgomp`, ..., or the file whose code waits or that it is of"),
+      field<&ThreadPool::threads>("threads", "", "that it started, or that waited in it"),
+      field<&ThreadPool::spin_share>("spin_share", "",
+                                     "of the program's CPU time: waiting in its code"),
+  };
+  static constexpr Record kRecord{"ThreadPool", "Threads of one library.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ThreadSentence>() {
+  static constexpr Field kFields[] = {
+      field<&ThreadSentence::text>("text", "", "what is so"),
+      field<&ThreadSentence::evidence>("evidence", "", "the numbers behind it"),
+      field<&ThreadSentence::fix>("fix", "", "what to try; null: nothing is known to help")
+          .null_if_empty(),
+  };
+  static constexpr Record kRecord{"ThreadSentence", "Said where the evidence is enough.", kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ThreadUse>() {
+  static constexpr Field kFields[] = {
+      field<&ThreadUse::arithmetic_share>(
+          "arithmetic_share", "",
+          "of the CPU time: in loops that compute in floating point; null: `spin_reason`"),
+      field<&ThreadUse::other_share>("other_share", "", "other work"),
+      field<&ThreadUse::spin_share>("spin_share", "", "in loops that only wait for another thread"),
+      field<&ThreadUse::idle_worker_share>(
+          "idle_worker_share", "",
+          "the same in the function that a thread was started with: it has no work"),
+      field<&ThreadUse::spin_reason>("spin_reason", "", "why they are null").null_if_empty(),
+      field<&ThreadUse::estimated>(
+          "estimated", "",
+          "the kernel's time was not sampled: what sched_yield took of it is estimated"),
+      field<&ThreadUse::ready_ns>("ready_ns", "ns",
+                                  "over all threads: ready to run, without a CPU; null: "
+                                  "`clocks_reason`"),
+      field<&ThreadUse::throttled_ns>("throttled_ns", "ns",
+                                      "over all CPUs: kept from them by a quota of the program's "
+                                      "cgroup; null: `throttled_reason`"),
+      field<&ThreadUse::blocked_ns>("blocked_ns", "ns", "over all threads: asleep"),
+      field<&ThreadUse::clocks_reason>("clocks_reason", "", "").null_if_empty(),
+      field<&ThreadUse::throttled_reason>("throttled_reason", "", "").null_if_empty(),
+      field<&ThreadUse::coverage>("coverage", "", "CPU time that was sampled over all of it"),
+      field<&ThreadUse::pools>("pools", "", "most CPU time of waiting first"),
+      field<&ThreadUse::sentences>("sentences", "", "most important first; empty: nothing is sure"),
+  };
+  static constexpr Record kRecord{
+      "ThreadUse", "What the threads did with their CPUs: samples, and readings every 20 ms.",
+      kFields};
+  return kRecord;
+}
+
+}  // namespace hwprof::model

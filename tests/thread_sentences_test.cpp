@@ -1,0 +1,269 @@
+// Each sentence on threads: said where its evidence is enough, and silence below every threshold.
+#include "src/measure/thread_sentences.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/measure/thread_use.h"
+
+namespace hwprof {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Two threads of libgomp that wait a third of the time on two CPUs of their own.
+ThreadEvidence spinning() {
+  return {.pools = {{"libgomp", true, 2, 0.33, 0, 660, 0}},
+          .accounted = 0.98,
+          .run_ns = 2e9,
+          .ready_ns = 0.01e9,
+          .busy_threads = 2,
+          .busy_processes = 1,
+          .cpus = 2,
+          .online = 2,
+          .others_share = 0.01};
+}
+
+// Four threads that work on two CPUs.
+ThreadEvidence crowded() {
+  ThreadEvidence evidence = spinning();
+  evidence.pools = {{"libgomp", true, 4, 0.01, 0, 20, 0}};
+  evidence.busy_threads = 4;
+  evidence.ready_ns = 1.9e9;
+  return evidence;
+}
+
+ThreadEvidence held_by_quota() {
+  ThreadEvidence evidence = crowded();
+  evidence.busy_threads = 2;
+  evidence.throttled_ns = 0.9e9;
+  evidence.throttled_times = 9;
+  evidence.quota_cpus = 1;
+  return evidence;
+}
+
+std::vector<std::string> texts(const ThreadEvidence& evidence) {
+  std::vector<std::string> all;
+  for (const auto& sentence : thread_sentences(evidence)) all.push_back(sentence.text);
+  return all;
+}
+
+std::string first_fix(const ThreadEvidence& evidence) {
+  const auto sentences = thread_sentences(evidence);
+  return sentences.empty() ? "nothing is said" : sentences.front().fix;
+}
+
+TEST(ThreadSentences, NameTheBarriersAtWhichTimeIsSpent) {
+  const auto sentences = thread_sentences(spinning());
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_EQ(sentences[0].text, "33 % of the CPU time is spent spinning at libgomp's barriers");
+  EXPECT_EQ(sentences[0].evidence,
+            "660 samples lie in loops that only wait; 98 % of the CPU time accounted for");
+  EXPECT_THAT(sentences[0].fix, HasSubstr("balance the work"));
+}
+
+TEST(ThreadSentences, AreNotMadeOfFewSamplesOrLittleTime) {
+  ThreadEvidence evidence = spinning();
+  evidence.pools[0].barrier_samples = 99;
+  EXPECT_THAT(texts(evidence), IsEmpty());
+  evidence = spinning();
+  evidence.pools[0].barrier_share = 0.049;
+  EXPECT_THAT(texts(evidence), IsEmpty());
+  evidence = spinning();
+  evidence.accounted = 0.89;
+  EXPECT_THAT(texts(evidence), IsEmpty()) << "a tenth of the CPU time was not sampled";
+  evidence.accounted.reset();
+  EXPECT_THAT(texts(evidence), IsEmpty());
+}
+
+TEST(ThreadSentences, SayOfIdleWorkersThatTheyCostNoWallTime) {
+  ThreadEvidence evidence = spinning();
+  evidence.pools = {{"OpenBLAS", true, 1, 0, 0.4, 0, 400}};
+  const auto sentences = thread_sentences(evidence);
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_THAT(sentences[0].text,
+              HasSubstr("40 % of the CPU time goes to idle workers of OpenBLAS"));
+  EXPECT_THAT(sentences[0].text, HasSubstr("not wall time"));
+  EXPECT_THAT(sentences[0].fix, HasSubstr("OPENBLAS_NUM_THREADS=1"));
+  evidence.pools[0].idle_samples = 99;
+  EXPECT_THAT(texts(evidence), IsEmpty());
+}
+
+TEST(ThreadSentences, CallManyThreadsOnFewCpusByTheirNumber) {
+  EXPECT_THAT(texts(crowded()), ElementsAre("4 busy threads share 2 CPUs"));
+  EXPECT_EQ(first_fix(crowded()), "OMP_NUM_THREADS=2");
+  ThreadEvidence evidence = crowded();
+  evidence.busy_threads = 8;
+  evidence.busy_processes = 4;
+  evidence.pools = {{"OpenBLAS", true, 4, 0, 0, 0, 0}};
+  EXPECT_THAT(texts(evidence), ElementsAre("4 processes x 2 threads share 2 CPUs"));
+  EXPECT_EQ(first_fix(evidence), "OPENBLAS_NUM_THREADS=1");
+  evidence.busy_threads = 4;
+  EXPECT_THAT(texts(evidence), ElementsAre("4 busy processes share 2 CPUs"));
+}
+
+TEST(ThreadSentences, AreSilentOnThreadsThatFitOrThatOthersHinder) {
+  ThreadEvidence evidence = crowded();
+  evidence.busy_threads = 2;
+  EXPECT_THAT(texts(evidence), IsEmpty()) << "as many threads as CPUs";
+  evidence = crowded();
+  evidence.ready_ns = 0.09 / 0.91 * evidence.run_ns;
+  EXPECT_THAT(texts(evidence), IsEmpty()) << "they hardly wait for a CPU";
+  evidence = crowded();
+  evidence.others_share = 0.06;
+  EXPECT_THAT(texts(evidence), IsEmpty()) << "other programs take the CPUs";
+  evidence.others_share.reset();
+  EXPECT_THAT(texts(evidence), IsEmpty()) << "it is not known whether they do";
+}
+
+TEST(ThreadSentences, SetTheInnerPoolOfTwoToOneThread) {
+  ThreadEvidence evidence = crowded();
+  evidence.pools.push_back({"OpenBLAS", true, 1, 0, 0, 0, 0});
+  EXPECT_EQ(first_fix(evidence), "OPENBLAS_NUM_THREADS=1");
+}
+
+TEST(ThreadSentences, TellPinnedThreadsFromTooMany) {
+  ThreadEvidence evidence = crowded();
+  evidence.busy_threads = 2;
+  evidence.cpus = 1;
+  EXPECT_THAT(texts(evidence), ElementsAre("2 busy threads are pinned to 1 of 2 CPUs"));
+  EXPECT_EQ(first_fix(evidence), "OMP_NUM_THREADS=1");
+  evidence.busy_threads = 1;
+  EXPECT_THAT(texts(evidence), IsEmpty());
+}
+
+TEST(ThreadSentences, BlameTheQuotaThatThrottles) {
+  const auto sentences = thread_sentences(held_by_quota());
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_EQ(sentences[0].text, "the quota of 1 CPU of the program's cgroup throttles it");
+  EXPECT_THAT(sentences[0].evidence, HasSubstr("9 periods"));
+  EXPECT_EQ(sentences[0].fix, "OMP_NUM_THREADS=1, or a larger quota");
+  ThreadEvidence evidence = held_by_quota();
+  evidence.throttled_times = 2;
+  EXPECT_THAT(texts(evidence), IsEmpty());
+  evidence = held_by_quota();
+  evidence.throttled_ns = 0.04 * (evidence.run_ns + evidence.ready_ns);
+  EXPECT_THAT(texts(evidence), IsEmpty());
+  evidence.throttled_ns.reset();
+  EXPECT_THAT(texts(evidence), IsEmpty()) << "it is not known";
+}
+
+TEST(ThreadSentences, BlameTheQuotaAndNotTheNumberOfThreads) {
+  ThreadEvidence evidence = held_by_quota();
+  evidence.busy_threads = 4;
+  EXPECT_THAT(texts(evidence), Not(Contains(HasSubstr("share 2 CPUs"))));
+}
+
+TEST(ThreadSentences, AdviseThePassivePolicyToLibgompAlone) {
+  ThreadEvidence evidence = spinning();
+  evidence.others_share = 0.4;
+  EXPECT_THAT(first_fix(evidence), HasSubstr("OMP_WAIT_POLICY=passive"));
+  evidence.pools[0].name = "libomp";
+  EXPECT_EQ(first_fix(evidence), "") << "there it is KMP_BLOCKTIME=0, which makes it slower";
+  evidence.pools[0].name = "libgomp";
+  evidence.busy_threads = 4;
+  EXPECT_EQ(first_fix(evidence), "") << "more threads than CPUs";
+}
+
+TEST(ThreadSentences, NeverClaimAFactor) {
+  for (const ThreadEvidence& evidence : {spinning(), crowded(), held_by_quota()}) {
+    for (const auto& sentence : thread_sentences(evidence)) {
+      EXPECT_THAT(sentence.text + sentence.fix, Not(HasSubstr("times faster")));
+      EXPECT_THAT(sentence.text + sentence.fix, Not(HasSubstr("KMP_BLOCKTIME")));
+    }
+  }
+}
+
+// --- From samples to shares.
+
+observe::SampleProfile profile_of(std::vector<observe::ThreadSamples> threads, bool kernel = true) {
+  observe::SampleProfile profile;
+  profile.hz = 1000;
+  profile.kernel = kernel;
+  for (const auto& thread : threads) profile.samples += thread.samples;
+  profile.threads = std::move(threads);
+  return profile;
+}
+
+report::ThreadUse use_of(const observe::SampleProfile& profile, double cpu_s) {
+  const observe::ThreadFacts facts;
+  return thread_use(
+      {.samples = profile, .no_samples = "", .facts = facts, .cpu_ns = 1e9 * cpu_s, .online = 2});
+}
+
+#if defined(__x86_64__)
+
+constexpr const char* kOpenBlas = "/usr/lib/openblas-pthread/libblas.so.3";
+
+TEST(ThreadUse, SharesAddUpToOne) {
+  const auto use =
+      use_of(profile_of({{1, "", 500, 300, {}},
+                         {2, "/lib/libgomp.so.1", 300, 100, {{"/lib/libgomp.so.1", 150, 0, false}}},
+                         {3, kOpenBlas, 200, 0, {{kOpenBlas, 200, 200, true}}}}),
+             1);
+  EXPECT_DOUBLE_EQ(use.arithmetic_share.value_or(-1), 0.4);
+  EXPECT_DOUBLE_EQ(use.spin_share.value_or(-1), 0.15);
+  EXPECT_DOUBLE_EQ(use.idle_worker_share.value_or(-1), 0.2);
+  EXPECT_NEAR(use.other_share.value_or(-1), 0.25, 1e-12);
+  EXPECT_DOUBLE_EQ(use.coverage.value_or(-1), 1);
+  EXPECT_FALSE(use.estimated);
+  ASSERT_EQ(use.pools.size(), 2U);
+  EXPECT_EQ(use.pools[0].name, "OpenBLAS");
+  EXPECT_EQ(use.pools[0].threads, 1);
+  EXPECT_DOUBLE_EQ(use.pools[0].spin_share, 0.2);
+  EXPECT_EQ(use.pools[1].name, "libgomp");
+}
+
+TEST(ThreadUse, EstimatesTheYieldsOfAUserByTheTimeThatIsMissing) {
+  // 1 s of work, and 1 s of sched_yield of which 250 samples were taken outside the kernel.
+  const auto profile =
+      profile_of({{1, "", 1000, 1000, {}}, {2, "", 250, 0, {{kOpenBlas, 250, 250, false}}}}, false);
+  const auto use = use_of(profile, 2);
+  EXPECT_NEAR(use.spin_share.value_or(-1), 0.5, 1e-9);
+  EXPECT_NEAR(use.arithmetic_share.value_or(-1), 0.5, 1e-9);
+  EXPECT_NEAR(use.coverage.value_or(-1), 0.625, 1e-9);
+  EXPECT_TRUE(use.estimated);
+  EXPECT_THAT(use.sentences, Not(IsEmpty())) << "what is estimated accounts for it";
+}
+
+TEST(ThreadUse, DoesNotTakeAllOfTheKernelsTimeForYields) {
+  // 10 samples in sched_yield cannot stand for a second inside the kernel: it read files.
+  const auto profile =
+      profile_of({{1, "", 1000, 1000, {}}, {2, "", 10, 0, {{kOpenBlas, 10, 10, false}}}}, false);
+  const auto use = use_of(profile, 2);
+  EXPECT_LT(use.spin_share.value_or(1), 0.07);
+  EXPECT_GT(use.other_share.value_or(0), 0.43);
+  EXPECT_THAT(use.sentences, IsEmpty());
+}
+
+#endif
+
+TEST(ThreadUse, IsAbsentWithTheReason) {
+  const observe::ThreadFacts facts;
+  const auto use = thread_use({.samples = {},
+                               .no_samples = "not sampled (--no-samples)",
+                               .facts = facts,
+                               .cpu_ns = 1e9,
+                               .online = 2});
+  EXPECT_FALSE(use.spin_share);
+  EXPECT_EQ(use.spin_reason, "not sampled (--no-samples)");
+  EXPECT_FALSE(use.ready_ns);
+  EXPECT_NE(use.clocks_reason, "");
+}
+
+TEST(PoolName, IsTheLibrarysOrTheFiles) {
+  EXPECT_EQ(pool_name("/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3"), "OpenBLAS");
+  EXPECT_EQ(pool_name("/venv/numpy.libs/libscipy_openblas64_-99b71e71.so"), "OpenBLAS");
+  EXPECT_EQ(pool_name("/venv/torch/lib/libgomp-a34b3233.so.1"), "libgomp");
+  EXPECT_EQ(pool_name("/usr/lib/llvm-14/lib/libomp.so.5"), "libomp");
+  EXPECT_EQ(pool_name("/opt/intel/libiomp5.so"), "libiomp5");
+  EXPECT_EQ(pool_name("/usr/bin/python3.11"), "Python");
+  EXPECT_EQ(pool_name("/home/me/solver"), "solver");
+}
+
+}  // namespace
+}  // namespace hwprof
