@@ -13,7 +13,9 @@ namespace hwprof::observe {
 namespace {
 
 constexpr double kShortestPauseNs = 19e6;  // of a look every 20 ms each is taken
-constexpr double kPauseFactor = 50;        // of the time that a reading took
+constexpr double kPauseFactor = 20;        // of the time that a reading took
+// A launcher such as taskset sets them early; a thread seldom changes them later.
+constexpr std::uint64_t kEarlyLooks = 5, kLooksBetween = 10;
 constexpr double kTreeAgeNs = 100e6;
 constexpr std::size_t kMostClocks = 20'000;
 
@@ -83,7 +85,7 @@ void ThreadClocks::read(pid_t pid, pid_t tid, double now_ns) {
   clock.last = *stat;
   clock.read_ns = now_ns;
   clock.pause_ns = pause_ns_;
-  clock.cpus = cpus_of(tid);
+  if (added || looks_ < kEarlyLooks || looks_ % kLooksBetween == 0) clock.cpus = cpus_of(tid);
 }
 
 void ThreadClocks::look() {
@@ -99,6 +101,7 @@ void ThreadClocks::look() {
       if (clocks_.size() < kMostClocks || clocks_.contains(tid)) read(pid, tid, now_ns);
     }
   }
+  ++looks_;
   pause_ns_ = std::max(kShortestPauseNs, kPauseFactor * (wall_ns() - now_ns));
   next_ns_ = now_ns + pause_ns_;
 }

@@ -47,7 +47,7 @@ class ThreadClocks {
   ThreadClocks(pid_t root, bool born);
 
   // Reads where it is time to: the more threads, the more rarely, so that it takes at most a
-  // fiftieth of a CPU.
+  // twentieth of a CPU.
   void look();
   // Threads that were first seen since the last call, by process.
   [[nodiscard]] std::map<pid_t, std::vector<pid_t>> take_new();
@@ -62,6 +62,7 @@ class ThreadClocks {
   pid_t root_;
   bool born_;
   std::vector<pid_t> tree_;
+  std::uint64_t looks_ = 0;
   double next_ns_ = 0, tree_read_ns_ = 0, pause_ns_ = 0;
   std::map<pid_t, ThreadClock> clocks_;  // by thread
   std::set<pid_t> alive_;                // at the last reading
