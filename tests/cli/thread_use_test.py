@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from harness import BINARY, environment
+from harness import BINARY, environment, hwprof
 from run_harness import RunTest
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -134,6 +134,22 @@ class Waits(ThreadUse):
                 self.check_shares(use)
                 self.assertAlmostEqual(use["spin_share"], float(told), delta=0.06)
                 self.assertEqual(use["pools"][0]["name"], name)
+
+    @unittest.skipUnless(LOADS["libgomp"], "built without OpenMP")
+    def test_threads_of_a_running_process_are_seen(self):
+        with subprocess.Popen([LOADS["libgomp"], "unbalanced", "3", "2"], stdout=subprocess.DEVNULL,
+                              env=environment()) as load:
+            time.sleep(0.5)
+            report = self.path("attached.json")
+            done = hwprof("attach", "--no-ladder", "--seconds", "1", "--format", "json", "-o", report,
+                          str(load.pid))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(report) as file:
+                use = json.load(file)["threads"]
+        self.check_shares(use)
+        self.assertGreater(use["spin_share"], 0.1)
+        self.assertGreater(use["coverage"], 0.9)
+        self.assertEqual(use["pools"][0]["name"], "libgomp")
 
     @unittest.skipUnless(LOADS["libgomp"], "built without OpenMP")
     def test_arithmetic_does_not_spin(self):

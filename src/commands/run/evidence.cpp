@@ -23,6 +23,7 @@ struct Evidence::State {
   std::optional<blas::LiveWatch> live;
   std::optional<observe::ThreadWatch> threads;
 
+  void open_sampling(pid_t pid, bool on_exec);
   report::ThreadUse use_of_threads(const observe::SampleProfile& profile,
                                    const observe::ThreadFacts& facts, const report::Run& record);
 };
@@ -56,15 +57,19 @@ std::vector<std::string> Evidence::environment() const {
 
 void Evidence::attach(pid_t pid, bool on_exec) {
   state_->live.emplace(pid);
-  state_->threads.emplace(pid, on_exec);
   if (state_->calls) state_->calls->attach(pid);
-  if (!state_->found.executed.reason.empty()) return;
-  auto sampling = observe::Sampling::open(pid, on_exec, state_->sampling_options);
-  if (sampling) {
-    state_->sampling = *std::move(sampling);
+  if (state_->found.executed.reason.empty()) state_->open_sampling(pid, on_exec);
+  // Last: its clocks are what the samples of a running process are held against.
+  state_->threads.emplace(pid, on_exec);
+}
+
+void Evidence::State::open_sampling(pid_t pid, bool on_exec) {
+  auto opened = observe::Sampling::open(pid, on_exec, sampling_options);
+  if (opened) {
+    sampling = *std::move(opened);
   } else {
-    const Error& error = sampling.error();
-    state_->found.executed.reason =
+    const Error& error = opened.error();
+    found.executed.reason =
         error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
   }
 }
@@ -98,7 +103,13 @@ report::ThreadUse Evidence::State::use_of_threads(const observe::SampleProfile& 
                                                   const observe::ThreadFacts& facts,
                                                   const report::Run& record) {
   std::optional<double> cpu_ns;
-  if (record.user_s && record.system_s) cpu_ns = 1e9 * (*record.user_s + *record.system_s);
+  if (record.attached_pid && !facts.threads.empty()) {
+    // What /proc counts of it in clock ticks begins before the samples do.
+    cpu_ns = 0;
+    for (const observe::BusyThread& thread : facts.threads) *cpu_ns += thread.times.run_ns;
+  } else if (record.user_s && record.system_s) {
+    cpu_ns = 1e9 * (*record.user_s + *record.system_s);
+  }
   return thread_use({.samples = profile,
                      .no_samples = sampling ? "" : found.executed.reason,
                      .facts = facts,
