@@ -227,8 +227,13 @@ class WaitingThreads(EvidenceTest):
         self.assertTrue(waiting, executed["symbols"])
         shares = {share["what"]: share for share in report["blas"]["time_shares"]}
         share = shares["waiting threads"]
-        self.assertAlmostEqual(share["fraction"],
-                               sum(one["fraction"] for one in executed["waiting"]))
+        # Names miss the loop around the call, which has one of its own.
+        threads = report["threads"]
+        by_loops = (threads["spin_share"] or 0) + (threads["idle_worker_share"] or 0)
+        by_names = sum(one["fraction"] for one in executed["waiting"])
+        self.assertAlmostEqual(share["fraction"], max(by_loops, by_names))
+        if threads["spin_share"] is not None:
+            self.assertAlmostEqual(by_loops, by_names, delta=0.05)
         self.assertLess(share["low"], share["fraction"])
         self.assertLess(share["fraction"], share["high"])
 
