@@ -69,7 +69,7 @@ class Ways:
     def __init__(self, hwprof, cpu, realtime):
         self.before = ["chrt", "-f", "10"] if realtime else []
         self.pin = ["taskset", "-c", str(cpu)]
-        self.hwprof = [hwprof, "run", "--no-ladder", "--pin", str(cpu), "-o", os.devnull, "--"]
+        self.hwprof = [hwprof, "run", "--no-ladder", "--pin", str(cpu), "-o", os.devnull]
         self.root = os.geteuid() == 0
         self.setpriv = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
 
@@ -79,11 +79,13 @@ class Ways:
     def observers(self):
         perf = shutil.which("perf")
         if self.root:
-            yield "hwprof run, root (uprobes)", lambda p: self.before + self.hwprof + p
-            yield ("hwprof run, ordinary user (LD_AUDIT)",
-                   lambda p: self.before + self.setpriv + self.hwprof + p)
+            yield "hwprof run, root", lambda p: self.before + self.hwprof + ["--"] + p
+            yield ("hwprof run, root, --calls-by uprobes",
+                   lambda p: self.before + self.hwprof + ["--calls-by", "uprobes", "--"] + p)
+            yield ("hwprof run, ordinary user",
+                   lambda p: self.before + self.setpriv + self.hwprof + ["--"] + p)
         else:
-            yield "hwprof run, ordinary user (LD_AUDIT)", lambda p: self.before + self.hwprof + p
+            yield "hwprof run, ordinary user", lambda p: self.before + self.hwprof + ["--"] + p
         if perf:
             yield "perf stat", lambda p: self.before + [perf, "stat", "-o", os.devnull,
                                                        "--"] + self.pin + p

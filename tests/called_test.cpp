@@ -334,7 +334,7 @@ TEST(CalledAudit, WorksForAnOrdinaryUser) {
     const auto [called, status] = runner.run();
     const auto sgemm = of_symbol(called, "sgemm_");
     const bool good = called.how == "audit" && status == 0 && sgemm.size() == 1 &&
-                      sgemm[0].count == 107 && called.reason.find("uprobes") != std::string::npos;
+                      sgemm[0].count == 107 && called.reason.empty();
     if (!good) ::fprintf(stderr, "%s %s\n", called.how.c_str(), called.reason.c_str());
     ::_exit(good ? 0 : 1);
   }
