@@ -273,7 +273,7 @@ std::vector<Headline> run_headlines(const Run& run) {
     lines.push_back(
         {fmt::format("Threads wait for others in {} of the CPU time: {}.", share_text(*waiting),
                      pools.empty() ? waiting_text(blas.evidence.executed) : pools),
-         true});
+         !waits_much(run)});
   }
   if (!threads_first) std::move(of_threads.begin(), of_threads.end(), std::back_inserter(lines));
   if (!blas.fix.empty()) lines.push_back({"", false, blas.fix});
