@@ -1,4 +1,4 @@
-// The two halves of hwprof: what a worker gets, what it does not get, and what is left of it when
+// The parts of hwprof: what a worker gets, what it does not get, and what is left of it when
 // it dies.
 #include "src/observe/monitor/monitor.h"
 
@@ -34,8 +34,8 @@
 #include "counters/perf/open_event.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/monitor/channel.h"
-#include "src/observe/perf/rings.h"
 #include "src/observe/proc/processes.h"
+#include "tests/monitor_setup.h"
 
 // A routine of a BLAS, to be found in this program.
 // NOLINTNEXTLINE(readability-identifier-naming)
@@ -43,28 +43,6 @@ extern "C" __attribute__((used, noinline)) void sgemm_() {}
 
 namespace hwprof::observe {
 namespace {
-
-// Runs `task` as a worker. What it returns is 0, or the number of its first line that failed.
-Result<int> in_worker(const WorkerTask& task, const MonitorOptions& options = {}) {
-  return run_split(options, task, [](MonitorClient&, const WorkerDeath&) { return -1; });
-}
-
-// In a worker gtest's own macros would tell another process.
-#define HOLDS(condition)               \
-  do {                                 \
-    if (!(condition)) return __LINE__; \
-  } while (false)
-
-int code_of(const Result<MonitorClient::Reply>& reply) { return reply ? 0 : reply.error().code; }
-
-perf_event_attr clock_attr() {
-  perf_event_attr attr = tree_event(kInstructionHits, false);
-  attr.type = PERF_TYPE_SOFTWARE;
-  attr.config = PERF_COUNT_SW_CPU_CLOCK;
-  attr.sample_period = 1000000;
-  attr.exclude_kernel = 1;
-  return attr;
-}
 
 std::string status_line(const std::string& name) {
   std::ifstream status("/proc/self/status");
@@ -156,7 +134,6 @@ TEST(Monitor, FilesOfOthersAreRefused) {
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
-UniqueFd name_of(const char* path) { return UniqueFd(::open(path, O_PATH | O_CLOEXEC)); }
 UniqueFd own_program() { return name_of("/proc/self/exe"); }
 
 std::string points_of(std::initializer_list<ProbePoint> points) {
@@ -209,17 +186,18 @@ TEST(Monitor, ProbesAreSetInRegularFilesWhereBlasRoutinesBegin) {
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
-// Whoever can hold the process that reads a file holds neither the monitor nor the session.
+// Whoever can hold the process that reads a file holds neither the hand nor the session.
 TEST(Monitor, DoesNotWaitForAFileThatIsNotRead) {
   const auto line = in_worker([](MonitorClient& monitor) -> Result<int> {
     if (!monitor.ask({.ask = Ask::kBeginProbes})) return 0;  // no uprobes here
-    const pid_t hwprof = ::getppid(), worker = ::getpid();
+    pid_t hand = 0;
+    for (const pid_t child : children_of(::getppid()))
+      if (child != ::getpid()) hand = child;
     const pid_t stopper = ::fork();
     if (stopper == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       while (true) {
-        for (const pid_t child : children_of(hwprof))
-          if (child != worker) ::kill(child, SIGSTOP);
+        for (const pid_t child : children_of(hand)) ::kill(child, SIGSTOP);
       }
     }
     const UniqueFd program = own_program();
@@ -231,7 +209,7 @@ TEST(Monitor, DoesNotWaitForAFileThatIsNotRead) {
     HOLDS(code == ETIMEDOUT);
     HOLDS(code_of(monitor.ask({.ask = Ask::kReadRoutines}, {}, program.get())) == ETIMEDOUT);
     HOLDS(monitor.end_wanted() == 0);
-    HOLDS(children_of(hwprof).size() == 1);
+    HOLDS(children_of(hand).empty());
     return 0;
   });
   ASSERT_TRUE(line) << line.error().what;
@@ -397,7 +375,7 @@ TEST(Monitor, WorkerHasNoDescriptorOfHwprofs) {
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
-// In a worker that has opened no socket: for questions, and for events.
+// In a worker that has opened no socket: to the hand, to the monitor, and for the command's end.
 std::vector<int> channels() {
   std::vector<int> sockets;
   struct stat status {};
@@ -412,7 +390,7 @@ TEST(Monitor, EndsAWorkerThatAsksAndDoesNotRead) {
       {.write_report = [&](const std::string& bytes) { how = bytes; }},
       [](MonitorClient&) -> Result<int> {
         const Question question{.ask = Ask::kEndWanted};
-        while (::send(channels()[0], &question, sizeof question, MSG_NOSIGNAL) > 0) {
+        while (::send(channels()[1], &question, sizeof question, MSG_NOSIGNAL) > 0) {
         }
         return 0;
       },
@@ -539,8 +517,6 @@ std::string end_of_worker(const WorkerTask& after_command, const MonitorPatience
   EXPECT_TRUE(code && *code == 5);
   return how;
 }
-
-constexpr std::chrono::milliseconds kSoon{300};
 
 [[noreturn]] void hang() {
   while (true) ::pause();
@@ -714,15 +690,16 @@ TEST(Monitor, DISABLED_ProgramThatGivesASocketAway) {
   ASSERT_TRUE(lingers.valid() && send_with(socket.get(), "x", 1, lingers.get()));
 }
 
-// Through the channel of questions and through that of events, which nobody reads.
+// Through each channel: the hand waits, and is killed; those of the monitor stay unread.
 TEST(Monitor, DoesNotWaitForASocketThatAWorkerGives) {
-  for (const bool through_events : {false, true}) {
+  for (const std::size_t channel : {0, 1, 2}) {
     const auto before = std::chrono::steady_clock::now();
     const auto code = run_split(
         {.command = this_program("Monitor.DISABLED_ProgramThatGivesASocketAway"),
-         .passes_exit_code = false},
+         .passes_exit_code = false,
+         .patience = {.end = kSoon}},
         [&](MonitorClient& monitor) -> Result<int> {
-          const int to = channels().at(through_events ? 1 : 0);
+          const int to = channels().at(channel);
           sockaddr_un name{};
           name.sun_family = AF_UNIX;
           std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "hwprof-test-%d", ::getpid());
@@ -752,8 +729,7 @@ TEST(Monitor, DoesNotWaitForASocketThatAWorkerGives) {
         [](MonitorClient&, const WorkerDeath&) -> Result<int> { return 7; });
     ASSERT_TRUE(code) << code.error().what;
     EXPECT_EQ(*code, 7);
-    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10))
-        << through_events;
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10)) << channel;
   }
 }
 
@@ -771,80 +747,6 @@ TEST(Monitor, RunsTheCommandAsOftenAsWasAskedFor) {
       {.command = {"true"}, .runs = 2});
   ASSERT_TRUE(line) << line.error().what;
   EXPECT_EQ(*line, 0) << "the line that did not hold";
-}
-
-TEST(Channel, RefusesWhatIsNoMessage) {
-  auto ends = Channel::make_pair();
-  ASSERT_TRUE(ends);
-  const auto& [left, right] = *ends;
-  struct Head {
-    std::uint64_t a, b;
-  };
-  std::string text;
-  UniqueFd fd;
-  Head head{};
-  EXPECT_FALSE(left.send(Head{}, std::string(Channel::kMostText + 1, 'x')));
-  ASSERT_TRUE(left.send(std::uint8_t{1}));
-  EXPECT_FALSE(right.receive(head, text, fd)) << "too short";
-  // Two descriptors.
-  std::array<int, 2> pair{STDIN_FILENO, STDOUT_FILENO};
-  iovec part{&head, sizeof head};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof pair)> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  *rights = {.cmsg_len = CMSG_LEN(sizeof pair), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-  std::memcpy(CMSG_DATA(rights), pair.data(), sizeof pair);
-  ASSERT_GT(::sendmsg(left.descriptor(), &message, 0), 0);
-  EXPECT_FALSE(right.receive(head, text, fd)) << "more than one descriptor";
-  EXPECT_FALSE(fd.valid());
-}
-
-TEST(Channel, TakesNamesAlone) {
-  auto ends = Channel::make_pair();
-  ASSERT_TRUE(ends);
-  const auto& [left, right] = *ends;
-  const UniqueFd name(::open("/proc/self/exe", O_PATH | O_CLOEXEC));
-  int head = 0;
-  std::string text;
-  UniqueFd fd;
-  ASSERT_TRUE(left.send(7, "text", name.get()));
-  ASSERT_TRUE(right.receive(head, text, fd));
-  EXPECT_EQ(head, 7);
-  EXPECT_EQ(text, "text");
-  EXPECT_TRUE(fd.valid());
-}
-
-// Each close of these may wait for whoever made them: a socket, a file of a FUSE file system.
-TEST(Channel, TakesNothingWhoseCloseMayWait) {
-  const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  for (const bool socket : {false, true}) {
-    auto ends = Channel::make_pair();
-    ASSERT_TRUE(ends);
-    const auto& [left, right] = *ends;
-    int head = 0;
-    std::string text;
-    UniqueFd fd;
-    ASSERT_TRUE(left.send(7, "text", socket ? left.descriptor() : file.get()));
-    EXPECT_FALSE(right.receive(head, text, fd));
-    EXPECT_FALSE(fd.valid());
-  }
-}
-
-TEST(Channel, TakesWhatTheMonitorGives) {
-  auto ends = Channel::make_pair();
-  ASSERT_TRUE(ends);
-  const auto& [left, right] = *ends;
-  const UniqueFd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  int head = 0;
-  std::string text;
-  UniqueFd fd;
-  ASSERT_TRUE(left.send(7, "text", file.get()));
-  ASSERT_TRUE(right.receive_trusted(head, text, fd));
-  EXPECT_TRUE(fd.valid());
 }
 
 }  // namespace

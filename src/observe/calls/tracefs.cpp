@@ -27,12 +27,13 @@ std::uint64_t pid_namespace() {
   return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-bool is_dead(std::string_view group) {
+bool is_dead(std::string_view group, pid_t given_up) {
   const auto parts = split(group, '_');
   if (parts.size() != 5 || parts[0] != "hwprof") return false;
   const auto pid = parse_int(parts[1]);
   const auto started = parse_unsigned(parts[2]);
   if (!pid || !started || parse_unsigned(parts[3]) != pid_namespace()) return false;
+  if (*pid == given_up) return true;
   const auto process = process_info(*pid);
   return !process || process->start_ticks != *started;
 }
@@ -56,7 +57,7 @@ std::string new_group_name() {
                      random);
 }
 
-std::vector<std::string> dead_events(std::string_view list) {
+std::vector<std::string> dead_events(std::string_view list, pid_t given_up) {
   std::vector<std::string> dead;
   for (const std::string_view line : split(list, '\n')) {
     // "p:hwprof_1_2_3_0000000a/entry /usr/lib/x.so:0x10 id=..."
@@ -66,7 +67,7 @@ std::vector<std::string> dead_events(std::string_view list) {
     if (slash == std::string::npos || std::find(dead.begin(), dead.end(), name) != dead.end()) {
       continue;
     }
-    if (is_dead(std::string_view(name).substr(0, slash))) dead.push_back(name);
+    if (is_dead(std::string_view(name).substr(0, slash), given_up)) dead.push_back(name);
   }
   return dead;
 }
@@ -103,10 +104,11 @@ std::optional<std::string> Tracefs::read(const std::string& file) const {
   return read_text_file(fmt::format("/proc/self/fd/{}/{}", root_.get(), file));
 }
 
-void remove_leftover_probes() {
+void remove_leftover_probes(pid_t given_up) {
   const auto tracefs = Tracefs::open();
   if (!tracefs) return;
-  for (const std::string& event : dead_events(tracefs->read("uprobe_events").value_or(""))) {
+  for (const std::string& event :
+       dead_events(tracefs->read("uprobe_events").value_or(""), given_up)) {
     // Refused while somebody has it open, and that is right.
     static_cast<void>(tracefs->write_line("-:" + event));
   }

@@ -4,6 +4,8 @@
 // table of the audit library has no name, and goes with its last user).
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,9 +25,10 @@ namespace hwprof::observe {
 // Empty when the kernel does not say when we were started.
 std::string new_group_name();
 // What is left of sessions whose process is gone, as "group/event", from the list of all probes.
-std::vector<std::string> dead_events(std::string_view list);
+// `given_up`: a process that counts as gone.
+std::vector<std::string> dead_events(std::string_view list, pid_t given_up = 0);
 // Removes just that; quietly nothing where we may not.
-void remove_leftover_probes();
+void remove_leftover_probes(pid_t given_up = 0);
 
 class Tracefs {
  public:

@@ -1,10 +1,10 @@
-// One end of a SOCK_SEQPACKET pair between hwprof's two halves: a fixed head, a bounded text and at
+// One end of a SOCK_SEQPACKET pair between two parts of hwprof: a fixed head, a bounded text and at
 // most one descriptor make a message, and one that is not so is refused. Whatever runs at the other
 // end may have been taken over by the bytes that it read.
 //
-// A last close may wait for whoever made what is closed: a socket for its peer (SO_LINGER), also
-// one that lies in a queue. So only descriptors that close at once are taken out of a channel, and
-// a channel is shut down and left to the end of the process, which does not wait (PF_EXITING).
+// A last close may wait for whoever made what is closed: a socket for its peer (SO_LINGER), a file
+// for its file system; also of one that lies in a queue. So a channel is shut down and left to the
+// end of the process, which does not wait (PF_EXITING).
 #pragma once
 
 #include <cstddef>
@@ -31,17 +31,18 @@ class Channel {
     static_assert(std::is_trivially_copyable_v<Head>);
     return send_bytes(&head, sizeof head, text, fd);
   }
-  // Waits. False where the other end is gone, or has sent no such message.
+  // Waits. False where the other end is gone, or has sent no such message. A descriptor is part of
+  // none: the message stays in the channel with it, as the last.
+  template <class Head>
+  [[nodiscard]] bool receive(Head& head, std::string& text) const {
+    static_assert(std::is_trivially_copyable_v<Head>);
+    return receive_bytes(&head, sizeof head, text, nullptr);
+  }
+  // The same, with a descriptor or none: for whom a close may wait.
   template <class Head>
   [[nodiscard]] bool receive(Head& head, std::string& text, UniqueFd& fd) const {
     static_assert(std::is_trivially_copyable_v<Head>);
-    return receive_bytes(&head, sizeof head, text, fd, false);
-  }
-  // The same from whom nothing bad comes: any descriptor is taken.
-  template <class Head>
-  [[nodiscard]] bool receive_trusted(Head& head, std::string& text, UniqueFd& fd) const {
-    static_assert(std::is_trivially_copyable_v<Head>);
-    return receive_bytes(&head, sizeof head, text, fd, true);
+    return receive_bytes(&head, sizeof head, text, &fd);
   }
   Channel(Channel&&) = default;
   Channel& operator=(Channel&&) = delete;
@@ -53,10 +54,9 @@ class Channel {
 
  private:
   explicit Channel(int fd) : fd_(fd) {}
-  bool take_descriptor(UniqueFd& fd, bool trusted) const;
+  [[nodiscard]] bool next_has_descriptor() const;
   bool send_bytes(const void* head, std::size_t size, std::string_view text, int fd) const;
-  bool receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd& fd,
-                     bool trusted) const;
+  bool receive_bytes(void* head, std::size_t size, std::string& text, UniqueFd* fd) const;
 
   UniqueFd fd_;
 };

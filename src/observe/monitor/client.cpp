@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,7 +36,7 @@ UniqueFd ask_for_event(const perf_event_attr& attr, pid_t tid, int cpu, int grou
       group_fd));
 }
 
-// What this process may do itself it does: the monitor only does what is refused.
+// What this process may do itself it does: the hand only does what is refused.
 UniqueFd ask_for_file(const ForeignFile& file) {
   if (UniqueFd own = open_foreign_here(file); own.valid() || (errno != EACCES && errno != EPERM)) {
     return own;
@@ -51,7 +53,7 @@ class AskedProbes : public ProbeSet {
  public:
   Result<std::vector<EventFormat>> define(int file, int generation,
                                           std::span<const Probe> probes) override {
-    // Its name alone: the monitor takes no file that is open (channel.h).
+    // Its name alone: each close of a file that is open asks its file system.
     const UniqueFd name(::open(fmt::format("/proc/self/fd/{}", file).c_str(), O_PATH | O_CLOEXEC));
     TRY(const auto read, the_client->ask({.ask = Ask::kReadRoutines}, {}, name.get()));
     const Question question{
@@ -100,8 +102,12 @@ std::string ended_by_zeros(const std::vector<std::string>& words) {
 
 }  // namespace
 
-MonitorClient::MonitorClient(Channel questions, Channel events)
-    : questions_(std::move(questions)), events_(std::move(events)) {
+MonitorClient::MonitorClient(Channel questions, Channel events, Channel hand,
+                             std::chrono::milliseconds patience)
+    : questions_(std::move(questions)),
+      events_(std::move(events)),
+      hand_(std::move(hand)),
+      patience_(patience) {
   the_client = this;
   open_events_with(ask_for_event);
   open_foreign_with(ask_for_file);
@@ -110,13 +116,32 @@ MonitorClient::MonitorClient(Channel questions, Channel events)
 
 MonitorClient::~MonitorClient() { the_client = nullptr; }
 
+bool MonitorClient::hand_answers() const {
+  pollfd answer{hand_.descriptor(), POLLIN, 0};
+  return retry_interrupted(
+             [&] { return ::poll(&answer, 1, static_cast<int>(patience_.count())); }) > 0;
+}
+
 Result<MonitorClient::Reply> MonitorClient::ask(const Question& question, std::string_view text,
                                                 int fd) {
+  const bool of_hand = is_for_hand(question.ask);
+  const Channel& channel = of_hand ? hand_ : questions_;
   Reply reply;
-  if (!questions_.send(question, text, fd) ||
-      !questions_.receive_trusted(reply.head, reply.text, reply.fd)) {
-    return environment_error(EPIPE, "the other half of hwprof has ended");
+  if (!of_hand || !hand_is_silent_) {
+    if (!channel.send(question, text, fd))
+      return environment_error(EPIPE, "the other half of hwprof has ended");
+    if (of_hand && !hand_answers()) {
+      hand_is_silent_ = true;
+      spdlog::warn(
+          "hwprof's privileged part has not answered for {} s: it waits in the kernel, for "
+          "something that the observed user holds. What it was to open is not known",
+          std::chrono::ceil<std::chrono::seconds>(patience_).count());
+    }
   }
+  if (of_hand && hand_is_silent_)
+    return environment_error(ETIMEDOUT, "hwprof's privileged part does not answer");
+  if (!channel.receive(reply.head, reply.text, reply.fd))
+    return environment_error(EPIPE, "the other half of hwprof has ended");
   if (!reply.head.failed) return reply;
   const auto parts = split(reply.text, '\0');
   Error error{reply.head.usage ? Fault::kUsage : Fault::kEnvironment, reply.head.code,
@@ -144,8 +169,7 @@ Result<void> MonitorClient::release() {
 Result<CommandEnd> MonitorClient::wait() {
   CommandEnd end;
   std::string text;
-  UniqueFd none;
-  if (!events_.receive_trusted(end.facts, text, none))
+  if (!events_.receive(end.facts, text))
     return environment_error(EPIPE, "the other half of hwprof has ended");
   if (end.facts.lost != 0)
     return environment_error(end.facts.lost,

@@ -1,8 +1,9 @@
-// The worker's end: asks the monitor for what it may not do itself.
+// The worker's end: asks the hand and the monitor for what it may not do itself.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,9 +26,11 @@ struct CommandEnd {
 
 class MonitorClient {
  public:
-  // From now on this process opens events, files of others and probes through the monitor. There is
-  // one in a process.
-  MonitorClient(Channel questions, Channel events);
+  // From now on this process opens events, files of others and probes through the hand. There is
+  // one in a process. A hand that has let it wait once for longer than `patience` is not asked
+  // again.
+  MonitorClient(Channel questions, Channel events, Channel hand,
+                std::chrono::milliseconds patience);
   MonitorClient(const MonitorClient&) = delete;
   MonitorClient& operator=(const MonitorClient&) = delete;
   ~MonitorClient();
@@ -63,8 +66,11 @@ class MonitorClient {
 
  private:
   Result<void> send_parts(std::string_view bytes);
+  [[nodiscard]] bool hand_answers() const;
 
-  Channel questions_, events_;
+  Channel questions_, events_, hand_;
+  std::chrono::milliseconds patience_;
+  bool hand_is_silent_ = false;
 };
 
 }  // namespace hwprof::observe

@@ -22,7 +22,7 @@
 #include "src/base/files.h"
 #include "src/base/spawn.h"
 #include "src/base/text.h"
-#include "src/observe/monitor/requests.h"
+#include "src/observe/monitor/hand.h"
 #include "src/observe/monitor/sandbox.h"
 #include "src/observe/proc/child.h"
 #include "src/observe/proc/processes.h"
@@ -35,8 +35,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReapTick{100};            // orphans that have ended wait so long
-constexpr std::chrono::seconds kLongestRead{10};  // of the symbols of a file
+constexpr milliseconds kReapTick{100};      // orphans that have ended wait so long
+constexpr milliseconds kKilled{1000};       // the hand, which then ends at once or hangs
 constexpr milliseconds kSecondSignal{500};  // a terminal that goes away sends two that mean one
 constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;  // of one saved and the next
 // What hwprof puts into the environment of the command.
@@ -64,14 +64,15 @@ struct Worker {
 
 class Monitor {
  public:
-  Monitor(const MonitorOptions& options, Requests requests, SignalWatch signals)
-      : options_(options), requests_(std::move(requests)), signals_(std::move(signals)) {}
+  Monitor(const MonitorOptions& options, Hand hand, SignalWatch signals)
+      : options_(options), hand_(std::move(hand)), signals_(std::move(signals)) {}
 
   // Until the worker, and the command, have ended.
   void serve(Worker worker);
+  // Gives what it said at its end.
+  std::string end_hand();
   [[nodiscard]] const std::optional<Result<int>>& outcome() const { return outcome_; }
   [[nodiscard]] const std::optional<std::string>& report() const { return report_; }
-  [[nodiscard]] std::string spent() const { return requests_.spent(); }
   [[nodiscard]] WorkerDeath death() const { return {how_it_ended(worker_status_), last_end_}; }
   // Said by whoever knows that it could not be started; else nobody has.
   [[nodiscard]] bool left_command_unstarted() const {
@@ -87,23 +88,18 @@ class Monitor {
   void end_worker();
   [[nodiscard]] std::optional<Clock::time_point> deadline() const;
   [[nodiscard]] milliseconds longest_wait() const;
-  void end_reading();
-  void reply(Result<Answer> answered, std::string said = {}, const UniqueFd& given = {});
   void end_command();
-  [[nodiscard]] std::set<pid_t> own_children() const {
-    return {command_->pid(), reader_ ? reader_->pid() : 0};
-  }
-  Result<Answer> answer(const Question& question, const std::string& text, const UniqueFd& fd,
-                        UniqueFd& given, std::string& said);
+  [[nodiscard]] std::set<pid_t> own_children() const { return {command_->pid()}; }
+  bool hand_ends_within(milliseconds patience);
+  Result<Answer> answer(const Question& question, const std::string& text, UniqueFd& given);
   // `output`: becomes what it writes; absent: that goes where hwprof's goes.
   Result<pid_t> start(const std::string& variables, bool watched, UniqueFd* output);
   Result<void> release();
 
   const MonitorOptions& options_;
-  Requests requests_;
+  Hand hand_;
   SignalWatch signals_;
   std::optional<Worker> worker_;
-  std::optional<RoutineReader> reader_;  // for whose end the worker waits, since heard_
   int worker_status_ = 0;
   std::optional<Child> command_;
   std::optional<Orphans> orphans_;
@@ -176,7 +172,7 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched, UniqueF
   command_.emplace(std::move(command));
   held_ = true;
   ++runs_;
-  requests_.observe_own(command_->pid());
+  hand_.give({Order::Kind::kObserveOwn, command_->pid()}, command_->exit_descriptor());
   return command_->pid();
 }
 
@@ -185,10 +181,7 @@ Result<void> Monitor::release() {
   held_ = false;
   hurried_.reset();
   began_ = Clock::now();
-  if (auto released = command_->release(); !released) {
-    requests_.forget(command_->pid());
-    return released;
-  }
+  TRY(command_->release());
   running_ = was_released_ = true;
   for (const int number : std::exchange(waiting_signals_, {})) ::kill(command_->pid(), number);
   return {};
@@ -199,11 +192,10 @@ void Monitor::end_command() {
   CommandEnded& facts = end.facts;
   facts.wall_s = std::chrono::duration<double>(Clock::now() - began_).count();
   facts.waited_s = waited_for_cpu_s(command_->pid()).value_or(-1);  // gone once it is waited for
-  requests_.forget(command_->pid());
   const Result<ChildEnd> ended = command_->wait();
   heard_ = turn_ = Clock::now();
   hurried_.reset();
-  requests_.leave_rings();
+  hand_.give({Order::Kind::kLeaveRings});
   running_ = false;
   orphans_->reap(own_children());
   if (ended) {
@@ -229,35 +221,9 @@ void Monitor::end_command() {
   last_end_ = std::move(end);
 }
 
-Result<Answer> Monitor::answer(const Question& question, const std::string& text,
-                               const UniqueFd& fd, UniqueFd& given, std::string& said) {
+Result<Answer> Monitor::answer(const Question& question, const std::string& text, UniqueFd& given) {
   Answer answer;
   switch (question.ask) {
-    case Ask::kOpenEvent: {
-      TRY(given, requests_.open_event(question, fd));
-      return answer;
-    }
-    case Ask::kOpenFile: {
-      TRY(given, requests_.open_file(question, text));
-      return answer;
-    }
-    case Ask::kBeginProbes: {
-      TRY(requests_.begin_probes());
-      return answer;
-    }
-    case Ask::kReadRoutines:  // take_question() has seen to it
-      break;
-    case Ask::kDefineProbes: {
-      TRY(const auto events, requests_.define_probes(question, text));
-      std::copy_n(events.begin(), std::min(events.size(), answer.events.size()),
-                  answer.events.begin());
-      return answer;
-    }
-    case Ask::kRemoveProbes: {
-      for (const std::string& line : requests_.remove_probes())
-        said += (said.empty() ? "" : "\n") + line;
-      return answer;
-    }
     case Ask::kStart: {
       TRY(answer.number, start(text, question.number != 0, nullptr));
       return answer;
@@ -280,7 +246,7 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       parts_ += text;
       return answer;
     case Ask::kSaveReport:
-      requests_.leave_rings();
+      hand_.give({Order::Kind::kLeaveRings});
       if (parts_.empty()) return environment_error(EINVAL, "the worker sent no report");
       report_ = std::exchange(parts_, {});
       return answer;
@@ -302,55 +268,30 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
                                            parts.size() > 1 ? std::string(parts[1]) : ""});
       return answer;
     }
+    default:  // or the hand's
+      return environment_error(EINVAL, "the worker asked for what there is not");
   }
-  return environment_error(EINVAL, "the worker asked for what there is not");
 }
 
 void Monitor::take_question() {
   Question question;
-  std::string text, said;
-  UniqueFd fd, given;
-  if (!worker_->questions.receive(question, text, fd)) {
+  std::string text;
+  UniqueFd given;
+  if (!worker_->questions.receive(question, text)) {
     worker_->questions.leave();  // its end is seen at its descriptor
     return;
   }
   heard_ = Clock::now();
-  if (question.ask == Ask::kReadRoutines) {
-    auto reader = requests_.start_reader(std::move(fd));
-    if (!reader) return reply(error_of(reader));
-    reader_.emplace(*std::move(reader));
-    return;
-  }
   auto answered = [&]() -> Result<Answer> {
     try {
-      return answer(question, text, fd, given, said);
+      return answer(question, text, given);
     } catch (const std::exception& error) {  // of memory: what this worker asks for is its own loss
       return environment_error(ENOMEM, error.what());
     }
   }();
-  reply(std::move(answered), std::move(said), given);
-}
-
-void Monitor::end_reading() {
-  heard_ = Clock::now();
-  const Result<int> number = requests_.take_routines(*reader_);
-  reader_.reset();
-  if (!number) return reply(error_of(number));
-  Answer answer;
-  answer.number = *number;
-  reply(answer);
-}
-
-void Monitor::reply(Result<Answer> answered, std::string said, const UniqueFd& given) {
-  if (!answered) {
-    const Error& error = answered.error();
-    said = error.what + '\0' + error.hint;
-    answered = Answer{
-        .code = error.code, .failed = true, .usage = error.fault == Fault::kUsage, .events = {}};
-  }
-  if (said.size() > Channel::kMostText) said.resize(Channel::kMostText);
   // Who asks and does not read would hold up the command's signals and its end.
-  if (!worker_->questions.send(*answered, said, given.get())) ::kill(worker_->pid, SIGKILL);
+  if (!send_answer(worker_->questions, std::move(answered), {}, given))
+    ::kill(worker_->pid, SIGKILL);
 }
 
 bool Monitor::has_question() const {
@@ -363,9 +304,7 @@ bool Monitor::has_question() const {
 // channel is asked by somebody to whom it left that. A process that traces it (the command may,
 // once the worker has called execve) has its end first and may keep it: then it counts as killed.
 void Monitor::end_worker() {
-  if (!reader_ && !outcome_ && has_question()) take_question();
-  reader_.reset();
-  requests_.forget(worker_->pid);
+  if (!outcome_ && has_question()) take_question();
   if (::waitpid(worker_->pid, &worker_status_, WNOHANG) != worker_->pid) worker_status_ = SIGKILL;
   worker_.reset();
 }
@@ -386,25 +325,24 @@ std::optional<Clock::time_point> Monitor::deadline() const {
 }
 
 milliseconds Monitor::longest_wait() const {
-  if ((running_ && watched_) || end_kept_ || reader_) return kReapTick;
+  if ((running_ && watched_) || end_kept_) return kReapTick;
   const auto end = deadline();
   return end ? std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*end - Clock::now()))
              : milliseconds(-1);
 }
 
 void Monitor::serve(Worker worker) {
-  requests_.observe_own(worker.pid);  // it measures itself, too
+  hand_.give({Order::Kind::kServe, worker.pid}, worker.ended.get());
   worker_.emplace(std::move(worker));
   given_up_.reset();
   heard_ = turn_ = Clock::now();
   while (worker_ || running_) {
-    // Who waits for an answer has no question, nor has who has finished.
-    const int questions = worker_ && !reader_ && !outcome_ ? worker_->questions.descriptor() : -1;
+    // Who has finished has no question.
+    const int questions = worker_ && !outcome_ ? worker_->questions.descriptor() : -1;
     pollfd waiting[] = {{signals_.descriptor(), POLLIN, 0},
                         {questions, POLLIN, 0},
                         {worker_ ? worker_->ended.get() : -1, POLLIN, 0},
-                        {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0},
-                        {reader_ ? reader_->descriptor() : -1, POLLIN, 0}};
+                        {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0}};
     if (::poll(waiting, std::size(waiting), static_cast<int>(longest_wait().count())) < 0 &&
         errno != EINTR) {
       return;
@@ -419,8 +357,6 @@ void Monitor::serve(Worker worker) {
       end_worker();
     } else if (waiting[1].revents != 0) {
       take_question();
-    } else if (reader_ && (waiting[4].revents != 0 || Clock::now() - heard_ > kLongestRead)) {
-      end_reading();
     }
     const auto end = deadline();
     if (!end || Clock::now() < *end) continue;
@@ -432,17 +368,56 @@ void Monitor::serve(Worker worker) {
   }
 }
 
+bool Monitor::hand_ends_within(milliseconds patience) {
+  const auto until = Clock::now() + patience;
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    pollfd waiting[] = {{hand_.descriptor(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}};
+    ::poll(waiting, std::size(waiting), static_cast<int>(std::max<long>(0, left.count())));
+    if (waiting[0].revents != 0) return true;
+    bool hurried = false;
+    while (const auto signal = signals_.take()) hurried = hurried || asks_for_end(signal->number);
+    if (hurried || Clock::now() >= until) return false;
+  }
+}
+
+// It removes the probes, and ends. What it hangs in is nobody's to wait for.
+std::string Monitor::end_hand() {
+  hand_.give({Order::Kind::kEnd});
+  if (hand_ends_within(options_.patience.end)) {
+    const int status = hand_.status();
+    if (status == 0) return hand_.last_words();
+    spdlog::warn("hwprof's privileged part {}", how_it_ended(status));
+  } else {
+    hand_.kill();
+    const bool ended = hand_ends_within(kKilled);
+    spdlog::warn(
+        "hwprof's privileged part, process {}, {}: it waited in the kernel, for something "
+        "that the observed user holds{}",
+        hand_.pid(), ended ? "was killed" : "does not end, and is left",
+        ended ? "" : ". Probes of its are removed by the next hwprof");
+    if (ended) static_cast<void>(hand_.status());
+  }
+  hand_.remove_probes(options_.patience.end);
+  return "";
+}
+
 std::string peak_memory() {
   const auto bytes = peak_rss_bytes(::getpid());
   return bytes ? fmt::format("{} MiB of memory at most", *bytes >> 20U) : "memory not known";
 }
 
+struct Channels {
+  Channel questions, events, hand;
+};
+
 // The worker's process from its first moment to its last.
-[[noreturn]] void be_worker(const Account& user, Channel questions, Channel events,
+[[noreturn]] void be_worker(const Account& user, Channels to, milliseconds patience,
                             const WorkerTask& work) {
   SignalWatch::restore_in_child();
-  auto given_up = enter_sandbox(user, {questions.descriptor(), events.descriptor()});
-  MonitorClient client(std::move(questions), std::move(events));
+  auto given_up = enter_sandbox(
+      user, {to.questions.descriptor(), to.events.descriptor(), to.hand.descriptor()});
+  MonitorClient client(std::move(to.questions), std::move(to.events), std::move(to.hand), patience);
   client.finish(given_up ? work(client) : error_of(given_up));
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -453,7 +428,8 @@ std::string peak_memory() {
   ::_exit(0);
 }
 
-Result<Worker> start_worker(const Account& user, const WorkerTask& work) {
+Result<Worker> start_worker(const Account& user, Channel hand, milliseconds patience,
+                            const WorkerTask& work) {
   TRY(auto questions, Channel::make_pair());
   TRY(auto events, Channel::make_pair());
   std::fflush(nullptr);  // or the worker would write it, too
@@ -463,8 +439,10 @@ Result<Worker> start_worker(const Account& user, const WorkerTask& work) {
   if (pid == 0) {
     questions.first.close();
     events.first.close();
-    be_worker(user, std::move(questions.second), std::move(events.second), work);
+    be_worker(user, {std::move(questions.second), std::move(events.second), std::move(hand)},
+              patience, work);
   }
+  hand.close();
   questions.second.close();
   events.second.close();
   Worker worker{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
@@ -488,6 +466,46 @@ tl::unexpected<Error> no_process(pid_t pid) {
   return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
 }
 
+Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const Account& user,
+                         Channel hand, const WorkerTask& work,
+                         const WorkerTaskAfterDeath& after_death) {
+  const milliseconds patience = options.patience.answer;
+  TRY(Worker worker, start_worker(user, std::move(hand), patience, work));
+  monitor.serve(std::move(worker));
+  const WorkerDeath death = monitor.death();
+  if (monitor.left_command_unstarted()) {
+    return environment_error(
+        0, fmt::format("{} did not run: hwprof's worker {} before it could be started",
+                       options.command.front(), death.how));
+  }
+  Result<void> begun;
+  if (!monitor.outcome()) {
+    if (monitor.report()) {
+      spdlog::warn("hwprof's worker {}: the report is of what was known before", death.how);
+    } else {
+      const WorkerTask say = [&](MonitorClient& client) { return after_death(client, death); };
+      TRY(auto unheard, Channel::make_pair());  // it needs no hand
+      unheard.first.close();
+      auto second = start_worker(user, std::move(unheard.second), patience, say);
+      if (second) {
+        monitor.serve(*std::move(second));
+      } else {
+        begun = error_of(second);
+      }
+    }
+  }
+  if (monitor.report()) options.write_report(*monitor.report());
+  const auto& outcome = monitor.outcome();
+  const Result<int> code = !begun    ? Result<int>(error_of(begun))
+                           : outcome ? *outcome
+                                     : options.exit_without_worker;
+  const int command = options.passes_exit_code ? monitor.command_exit() : 0;
+  if (command == 0) return code;
+  // The command's wins; what went wrong is said all the same.
+  if (!code && options.say_error) options.say_error(code.error());
+  return command;
+}
+
 }  // namespace
 
 Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
@@ -503,44 +521,16 @@ Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
   if (attached.valid() && ::syscall(SYS_pidfd_send_signal, attached.get(), 0, nullptr, 0) != 0 &&
       errno == ESRCH)
     return no_process(*options.attach);
-  Requests requests(user);
-  if (options.attach) requests.observe(*options.attach, std::move(attached));
   TRY(SignalWatch signals, SignalWatch::begin());
   ignore_closed_pipes();
-  Monitor monitor(options, std::move(requests), std::move(signals));
-  TRY(Worker worker, start_worker(user, work));
-  monitor.serve(std::move(worker));
-  const WorkerDeath death = monitor.death();
-  if (monitor.left_command_unstarted()) {
-    return environment_error(
-        0, fmt::format("{} did not run: hwprof's worker {} before it could be started",
-                       options.command.front(), death.how));
-  }
-  Result<void> begun;
-  if (!monitor.outcome()) {
-    if (monitor.report()) {
-      spdlog::warn("hwprof's worker {}: the report is of what was known before", death.how);
-    } else {
-      const WorkerTask say = [&](MonitorClient& client) { return after_death(client, death); };
-      auto second = start_worker(user, say);
-      if (second) {
-        monitor.serve(*std::move(second));
-      } else {
-        begun = error_of(second);
-      }
-    }
-  }
-  spdlog::info("monitor: {}; {}", peak_memory(), monitor.spent());
-  if (monitor.report()) options.write_report(*monitor.report());
-  const auto& outcome = monitor.outcome();
-  const Result<int> code = !begun    ? Result<int>(error_of(begun))
-                           : outcome ? *outcome
-                                     : options.exit_without_worker;
-  const int command = options.passes_exit_code ? monitor.command_exit() : 0;
-  if (command == 0) return code;
-  // The command's wins; what went wrong is said all the same.
-  if (!code && options.say_error) options.say_error(code.error());
-  return command;
+  TRY(auto questions, Channel::make_pair());
+  TRY(Hand hand, Hand::start(user, std::move(questions.second)));
+  if (options.attach) hand.give({Order::Kind::kObserve, *options.attach}, attached.get());
+  Monitor monitor(options, std::move(hand), std::move(signals));
+  auto code = observe_with(monitor, options, user, std::move(questions.first), work, after_death);
+  const std::string spent = monitor.end_hand();
+  spdlog::info("monitor: {}; {}", peak_memory(), spent.empty() ? "budgets not known" : spent);
+  return code;
 }
 
 }  // namespace hwprof::observe

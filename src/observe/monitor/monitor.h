@@ -1,12 +1,13 @@
-// hwprof run and attach are two processes. The worker gives its rights away (sandbox.h) and does
+// hwprof run and attach are three processes. The worker gives its rights away (sandbox.h) and does
 // the work: it reads the files, the memory and the records of the observed program, loads BLAS
-// libraries to measure them, judges and renders. The monitor keeps the rights of whoever started
-// hwprof, reads nothing that another user can have written, and does for the worker what takes
-// rights: opens events, files in /proc and uprobes of the observed processes, starts the command
-// and waits for it, and writes the report. Each question is checked (requests.h), since the worker
-// may have been taken over by what it read.
+// libraries to measure them, judges and renders. The hand (hand.h) keeps the rights of whoever
+// started hwprof, reads nothing that another user can have written, and opens for the worker what
+// takes rights: events, files in /proc and uprobes of the observed processes. The monitor, which is
+// what was started, starts the command and waits for it, and writes the report; it touches nothing
+// that the observed user could make it wait for. Each question is checked, since the worker may
+// have been taken over by what it read.
 //
-// Whatever becomes of the worker, the command goes on, its exit code is passed on, and the last
+// Whatever becomes of the two others, the command goes on, its exit code is passed on, and the last
 // report that the worker has saved is written. docs/security.md has the whole.
 #pragma once
 
@@ -30,6 +31,7 @@ struct MonitorPatience {
   std::chrono::milliseconds silence{180'000};  // that has the command's end, and asks nothing
   std::chrono::milliseconds work{900'000};     // from the command's end, whatever it asks
   std::chrono::milliseconds end{10'000};       // once it has said its exit code, or was killed
+  std::chrono::milliseconds answer{20'000};    // of the hand, to the worker
 };
 
 struct MonitorOptions {

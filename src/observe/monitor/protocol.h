@@ -1,5 +1,6 @@
-// What the two halves of hwprof say to each other (monitor.h). A question is answered before the
-// next one is asked; the end of the command, and signals, come on a channel of their own.
+// What the parts of hwprof say to each other (monitor.h). The worker asks the hand and the monitor,
+// each on a channel of its own, and waits for the answer before it asks again; the end of the
+// command comes on a third.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -8,13 +9,18 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <string>
 
+#include "src/base/result.h"
+#include "src/base/unique_fd.h"
 #include "src/observe/calls/probes.h"
+#include "src/observe/monitor/channel.h"
 #include "src/observe/proc/foreign_file.h"
 
 namespace hwprof::observe {
 
 enum class Ask : std::uint32_t {
+  // The hand:
   kOpenEvent,    // attr, pid, cpu, end (bytes of its ring); the group's leader as descriptor -> the
                  // event
   kOpenFile,     // kind, pid, start, end; path as text -> the file
@@ -23,6 +29,7 @@ enum class Ask : std::uint32_t {
                   // it has been read
   kDefineProbes,  // number, generation; ProbePoints as text -> their events
   kRemoveProbes,  // -> what stays, as text
+  // The monitor, with no descriptor:
   kStart,         // the command; variables as text, each ended by a zero, number: 1 where it is
                   // watched -> pid
   kStartQuietly,  // the same, its standard error thrown away -> its standard output, too
@@ -34,6 +41,8 @@ enum class Ask : std::uint32_t {
   kFinish,        // number: exit code
   kFail,          // an error, as text: what, a zero, hint
 };
+
+constexpr bool is_for_hand(Ask ask) { return ask <= Ask::kRemoveProbes; }
 
 struct Question {
   Ask ask = Ask::kFinish;
@@ -56,6 +65,10 @@ struct Answer {
   bool failed = false, usage = false;
   std::array<EventFormat, std::size(kEventNames)> events;  // those of a type
 };
+
+// False as Channel::send() says.
+bool send_answer(const Channel& to, Result<Answer> answered, std::string said = {},
+                 const UniqueFd& given = {});
 
 // The command has ended. Names of processes that it left behind, as text: "PID NAME", each ended by
 // a zero.

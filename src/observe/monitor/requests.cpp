@@ -76,28 +76,23 @@ bool is_wholly_of(pid_t task, const Account& user) {
          maps.st_uid == user.uid;
 }
 
+bool has_ended(const UniqueFd& process) {
+  pollfd ended{process.get(), POLLIN, 0};
+  return !process.valid() || ::poll(&ended, 1, 0) != 0;
+}
+
 }  // namespace
 
-void Requests::observe(pid_t pid, UniqueFd process) {
-  roots_.push_back({pid, std::move(process), false});
-}
-
-void Requests::observe_own(pid_t pid) {
-  observe(pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))));
-  roots_.back().own = true;
-}
-
-void Requests::forget(pid_t pid) {
-  std::erase_if(roots_, [&](const Root& root) { return root.pid == pid; });
+void Requests::observe(pid_t pid, UniqueFd process, bool own) {
+  std::erase_if(roots_, [](const Root& root) { return has_ended(root.process); });
+  roots_.push_back({pid, std::move(process), own});
 }
 
 // Once it has ended, its number may be another's.
 const Requests::Root* Requests::find_root(pid_t pid) const {
   const auto root =
       std::find_if(roots_.begin(), roots_.end(), [&](const Root& one) { return one.pid == pid; });
-  if (root == roots_.end()) return nullptr;
-  pollfd ended{root->process.get(), POLLIN, 0};
-  return root->process.valid() && ::poll(&ended, 1, 0) == 0 ? &*root : nullptr;
+  return root == roots_.end() || has_ended(root->process) ? nullptr : &*root;
 }
 
 // Whether it is hwprof's own, or, which is the other possibility, descends from what is observed.

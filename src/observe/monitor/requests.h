@@ -1,5 +1,5 @@
-// What the monitor does for a worker that it does not trust: a worker asks, it may only have what
-// concerns the observed processes, and no more rights than the observed user has.
+// What the hand (hand.h) does for a worker that it does not trust: a worker asks, it may only have
+// what concerns the observed processes, and no more rights than the observed user has.
 #pragma once
 
 #include <sys/types.h>
@@ -24,11 +24,9 @@ class Requests {
   explicit Requests(Account user) : user_(std::move(user)) {}
 
   // What descends from this process is observed, while it lives. `process` is its pidfd.
-  void observe(pid_t pid, UniqueFd process);
-  // hwprof's own process, until its execve: the worker, and the command that is held. It may be
-  // measured; its memory is a copy of the monitor's, and nobody's to read.
-  void observe_own(pid_t pid);
-  void forget(pid_t pid);
+  // `own`: a process of hwprof's, until its execve: the worker, and the command that is held. It
+  // may be measured; its memory is a copy of the monitor's, and nobody's to read.
+  void observe(pid_t pid, UniqueFd process, bool own);
 
   // `leader`: the group's, or none.
   Result<UniqueFd> open_event(const Question& question, const UniqueFd& leader);

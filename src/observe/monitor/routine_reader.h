@@ -24,7 +24,6 @@ class RoutineReader {
   RoutineReader& operator=(RoutineReader&&) = default;
   ~RoutineReader();
 
-  [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int descriptor() const { return ended_.get(); }  // readable at its end
   // Of a file that holds none: nothing. Where it has not ended, it is not waited for.
   [[nodiscard]] Result<std::vector<EntryPoint>> routines();

@@ -151,7 +151,8 @@ void close_between(unsigned first, unsigned last) {
     ::close(static_cast<int>(fd));
 }
 
-// What hwprof was started with, and what its root part has open, is none of the worker's business.
+}  // namespace
+
 void close_all_but(std::initializer_list<int> kept) {
   unsigned next = STDERR_FILENO + 1;
   std::vector<int> sorted(kept);
@@ -163,8 +164,6 @@ void close_all_but(std::initializer_list<int> kept) {
   }
   close_between(next, ~0U);
 }
-
-}  // namespace
 
 Result<void> enter_sandbox(const Account& account, std::initializer_list<int> kept) {
   close_all_but(kept);

@@ -8,6 +8,9 @@
 
 namespace hwprof::observe {
 
+// What hwprof was started with, and what another part of it has open. The standard ones stay.
+void close_all_but(std::initializer_list<int> kept);
+
 // For good: takes the account's rights (root alone can have others), then no capabilities, no way
 // to get rights by execve, a limit on its memory, and no system calls but those that reading,
 // computing and starting children take. It ends with its parent.
