@@ -1,13 +1,13 @@
 // Where each routine has its dimensions, and how many operations they are: those of LAPACK's own
 // timing programs (sopbl2.f and sopbl3.f, after Working Note 41).
-#include "src/observe/calls/call_shape.h"
+#include "src/observe/routines/call_shape.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 
-#include "src/observe/calls/flop_count.h"
+#include "src/observe/routines/flop_count.h"
 
 namespace hwprof::observe {
 namespace {

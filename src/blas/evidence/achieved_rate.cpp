@@ -7,7 +7,7 @@
 
 #include "src/blas/evidence/executed.h"
 #include "src/blas/providers/providers.h"
-#include "src/observe/calls/blas_routine.h"
+#include "src/observe/routines/blas_routine.h"
 
 namespace hwprof::blas {
 namespace {

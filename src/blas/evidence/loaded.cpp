@@ -16,9 +16,9 @@
 
 #include "src/base/text.h"
 #include "src/blas/evidence/chosen_core.h"
-#include "src/observe/calls/blas_routine.h"
 #include "src/observe/elf/elf_file.h"
 #include "src/observe/proc/foreign_file.h"
+#include "src/observe/routines/blas_routine.h"
 
 namespace hwprof::blas {
 namespace {

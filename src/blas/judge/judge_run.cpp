@@ -8,7 +8,7 @@
 #include "src/blas/judge/steps.h"
 #include "src/blas/judge/words.h"
 #include "src/measure/statistics.h"
-#include "src/observe/calls/blas_routine.h"
+#include "src/observe/routines/blas_routine.h"
 
 namespace hwprof::blas {
 namespace {

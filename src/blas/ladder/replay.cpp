@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/base/text.h"
-#include "src/observe/calls/flop_count.h"
+#include "src/observe/routines/flop_count.h"
 
 namespace hwprof::blas {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/model/blas.h"
-#include "src/observe/calls/call_shape.h"
+#include "src/observe/routines/call_shape.h"
 
 namespace hwprof::blas {
 
@@ -31,7 +31,8 @@ Replay plan_replay(const report::Called& called);
 std::string replay_text(const std::vector<ReplayCall>& calls);
 std::optional<std::vector<ReplayCall>> parse_replay(const std::string& text);
 
-// The arguments of an operation, as the table of routines has them (observe/calls/blas_routine.h);
+// The arguments of an operation, as the table of routines has them
+// (observe/routines/blas_routine.h);
 // "" for one that cannot be made again.
 std::string_view replay_arguments(std::string_view operation);
 

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "src/observe/calls/flop_count.h"
+#include "src/observe/routines/flop_count.h"
 
 namespace hwprof::blas {
 namespace {

@@ -23,8 +23,8 @@
 #include "src/observe/audit/elf_object.h"
 #include "src/observe/audit/table.h"
 #include "src/observe/audit/ticks.h"
-#include "src/observe/calls/blas_routine.h"
-#include "src/observe/calls/call_shape.h"
+#include "src/observe/routines/blas_routine.h"
+#include "src/observe/routines/call_shape.h"
 
 #if defined(__x86_64__)
 #include "src/observe/audit/stubs_x86.h"

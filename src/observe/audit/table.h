@@ -6,7 +6,7 @@
 // program: who reads it checks every index and the end of every text.
 #pragma once
 
-#include "src/observe/calls/call_shape.h"
+#include "src/observe/routines/call_shape.h"
 
 namespace hwprof::observe::audit {
 

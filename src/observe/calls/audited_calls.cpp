@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using audit::load;
 
 // As many as a page draws (proc/trace_spans.cpp), and once more of those within others.
-constexpr std::size_t kMostSpans = 3000, kMostCandidates = 2 * kMostSpans;
+constexpr std::size_t kMostDrawn = 3000, kMostCandidates = 2 * kMostDrawn;
 // Of several threads, calls that are not recorded one by one may lie anywhere beside the others:
 // up to this share of the time it makes no difference.
 constexpr double kNegligible = 0.01;
@@ -172,9 +172,9 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
   if (calls.empty()) return;
 
   const auto longer = [](const auto& a, const auto& b) { return a.ticks() > b.ticks(); };
-  if (calls.size() > kMostSpans) {
-    std::nth_element(calls.begin(), calls.begin() + kMostSpans, calls.end(), longer);
-    calls.resize(kMostSpans);
+  if (calls.size() > kMostDrawn) {
+    std::nth_element(calls.begin(), calls.begin() + kMostDrawn, calls.end(), longer);
+    calls.resize(kMostDrawn);
   }
   std::sort(calls.begin(), calls.end(),
             [](const auto& a, const auto& b) { return a.began < b.began; });

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "src/observe/calls/call_shape.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/perf/records.h"
+#include "src/observe/routines/call_shape.h"
 
 namespace hwprof::observe {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "src/base/unique_fd.h"
-#include "src/observe/calls/blas_routine.h"
 #include "src/observe/perf/records.h"
+#include "src/observe/routines/blas_routine.h"
 
 namespace hwprof::observe {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/observe/calls/flop_count.h"
+#include "src/observe/routines/flop_count.h"
 
 namespace hwprof::observe {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/model/run_record.h"
-#include "src/observe/calls/call_shape.h"
+#include "src/observe/routines/call_shape.h"
 
 namespace hwprof::observe {
 

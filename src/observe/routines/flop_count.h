@@ -2,7 +2,7 @@
 // timing programs count them (sopbl2.f, sopbl3.f), but for the scaling by alpha and beta.
 #pragma once
 
-#include "src/observe/calls/call_shape.h"
+#include "src/observe/routines/call_shape.h"
 
 namespace hwprof::observe {
 

@@ -2,7 +2,7 @@
 // plain constexpr code, no C++ library.
 #pragma once
 
-#include "src/observe/calls/blas_routine.h"
+#include "src/observe/routines/blas_routine.h"
 
 namespace hwprof::observe {
 
