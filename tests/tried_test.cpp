@@ -1,5 +1,6 @@
 #include "src/measure/tried.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -181,7 +182,8 @@ TEST(Tried, IntervalsOfSeveralSettingsAreWider) {
 
 TEST(Tried, OutputIsHeldAgainstThatOfTheProgramAsItIs) {
   const RunEnding one{0, 5, 1}, same_length{0, 5, 2}, failed{3, 5, 1};
-  const auto judged = [](std::vector<RunEnding> as_is, std::vector<RunEnding> changed) {
+  const auto judged = [](const std::vector<RunEnding>& as_is,
+                         const std::vector<RunEnding>& changed) {
     TriedSetting setting;
     judge_output(as_is, changed, setting);
     return setting;

@@ -17,9 +17,8 @@ namespace {
 
 constexpr std::uint64_t kMaxFrequency = 10000;
 constexpr std::uint64_t kMostRuns = 10000;
-constexpr cli::Choice<CallsBy> kCallsBy[] = {{"best", CallsBy::kBest},
-                                             {"audit", CallsBy::kAudit},
-                                             {"uprobes", CallsBy::kUprobes}};
+constexpr cli::Choice<CallsBy> kCallsBy[] = {
+    {"best", CallsBy::kBest}, {"audit", CallsBy::kAudit}, {"uprobes", CallsBy::kUprobes}};
 
 // The runs after the observed one.
 void declare_reruns(cli::Options& options, RunRequest& request) {
@@ -124,11 +123,12 @@ cli::Action run_command(cli::Options& options) {
   const auto events = cli::events(options, request.events, cli::kProgramEvents);
   declare_reruns(options, request);
   const auto no_samples = declare_observation(options, request, events);
-  options.value("--calls-by", "WAY", request.calls_by, cli::choice(kCallsBy),
-                "Watch calls of a BLAS by WAY: audit, stubs that the dynamic loader binds (60 ns a "
-                "call); uprobes, probes of the kernel (3 us a call, only for root), which see static "
-                "programs and those in containers, too; best, audit where the command loads it. "
-                "Default: best.");
+  options.value(
+      "--calls-by", "WAY", request.calls_by, cli::choice(kCallsBy),
+      "Watch calls of a BLAS by WAY: audit, stubs that the dynamic loader binds (60 ns a "
+      "call); uprobes, probes of the kernel (3 us a call, only for root), which see static "
+      "programs and those in containers, too; best, audit where the command loads it. "
+      "Default: best.");
   cli::region_view(options, request.region_view);
   cli::trace(options, request.trace);
   declare_drawings(options, *to, no_samples);

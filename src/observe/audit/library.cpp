@@ -230,7 +230,7 @@ CountedShape& counted_as(Shard& shard, const Shape& shape) {
 
 u64 ticks() {
   if (table->clock == Clock::kCounter) return counter_ticks();
-  timespec time;
+  timespec time{};
   system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
   return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
 }

@@ -74,7 +74,8 @@ void CallTally::apply(const Record& change) {
 }
 
 bool CallTally::inside_routine(const Mapping* caller, std::uint64_t return_address) const {
-  const auto file = caller != nullptr ? code_.find(watched_as(caller->path)) : code_.end();
+  if (caller == nullptr) return false;
+  const auto file = code_.find(watched_as(caller->path));
   if (file == code_.end()) return false;
   const std::uint64_t offset = return_address - caller->start + caller->offset;
   // A return address behind a last instruction that calls belongs to the routine before it.
