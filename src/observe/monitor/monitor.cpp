@@ -415,6 +415,7 @@ struct Channels {
 [[noreturn]] void be_worker(const Account& user, Channels to, milliseconds patience,
                             const WorkerTask& work) {
   SignalWatch::restore_in_child();
+  ignore_file_size_limit();  // it counts for the memory file of the audit library, too
   auto given_up = enter_sandbox(
       user, {to.questions.descriptor(), to.events.descriptor(), to.hand.descriptor()});
   MonitorClient client(std::move(to.questions), std::move(to.events), std::move(to.hand), patience);

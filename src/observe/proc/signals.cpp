@@ -23,11 +23,13 @@ struct Ignored {
   bool ignoring = false;
   struct sigaction inherited = {};
 
+  // Also after restore(), in a child.
   void begin() {
-    if (ignoring) return;
-    struct sigaction ignore = {};
+    struct sigaction ignore = {}, before = {};
     ignore.sa_handler = SIG_IGN;
-    ignoring = ::sigaction(number, &ignore, &inherited) == 0;
+    if (::sigaction(number, &ignore, &before) != 0) return;
+    if (!ignoring) inherited = before;
+    ignoring = true;
   }
   void restore() const {
     if (ignoring) ::sigaction(number, &inherited, nullptr);
