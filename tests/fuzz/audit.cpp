@@ -42,7 +42,7 @@ void copy_text(std::string_view text, char* to, std::size_t room) {
 // One thing that a program may do to the table: what the library writes, with any values in it, or
 // any bytes anywhere.
 void write_something(audit::Table& table, Feed& feed) {
-  enum { kFile, kSite, kShape, kOthers, kBytes, kThings };
+  enum { kFile, kSite, kShape, kOthers, kLongCall, kBytes, kThings };
   switch (feed.below(kThings)) {
     case kFile: {
       audit::File& file = table.files[feed.below(audit::kFiles)];
@@ -67,12 +67,26 @@ void write_something(audit::Table& table, Feed& feed) {
       slot.shape = {feed.number<std::uint64_t>(), feed.number<std::uint64_t>(),
                     feed.number<std::uint64_t>(), feed.number<std::uint32_t>()};
       slot.count = feed.number<std::uint64_t>();
+      slot.returned = feed.number<std::uint64_t>();
+      slot.ticks = feed.number<std::uint64_t>();
       return;
     }
     case kOthers:
-      table.sites[feed.below(8)].shards[feed.below(audit::kShards)].others =
+      table.sites[feed.below(8)].shards[feed.below(audit::kShards)].others.count =
           feed.number<std::uint64_t>();
       return;
+    case kLongCall: {
+      const std::uint64_t number = feed.below(16);
+      audit::LongCall& call = table.calls[number];
+      call = {.number = number,
+              .began = feed.number<std::uint64_t>(),
+              .ended = feed.number<std::uint64_t>(),
+              .site = feed.number<std::uint16_t>(),
+              .slot = feed.number<std::uint16_t>(),
+              .thread = feed.number<std::uint32_t>()};
+      table.long_calls = feed.below(2) == 0 ? number : feed.number<std::uint64_t>();
+      return;
+    }
     default: {
       const std::size_t at = feed.number<std::uint32_t>() % sizeof table;
       copy_text(feed.text(), reinterpret_cast<char*>(&table) + at, sizeof table - at);
@@ -83,19 +97,25 @@ void write_something(audit::Table& table, Feed& feed) {
 }  // namespace
 
 void fuzz(std::string_view text) {
-  const auto audit = Audit::create("/lib/libhwprof-audit.so");
+  auto audit = Audit::create("/lib/libhwprof-audit.so");
   must(audit.has_value());
   const auto table = table_of(*audit);
   Feed feed(text);
   while (!feed.empty()) write_something(*table, feed);
-  const auto sites = audit->sites();
+  const AuditedCalls calls = audit->finish();
+  const auto& sites = calls.sites;
   must(sites.size() <= audit::kSites);
+  must(!calls.wall_ns || (std::isfinite(*calls.wall_ns) && *calls.wall_ns >= 0));
+  must(calls.spans.size() <= 3000);
+  for (const report::TraceSpan& span : calls.spans)
+    must(span.start_ns >= 0 && span.duration_ns >= 0);
   must(audit->processes() == table->processes && audit->unwatched() == table->unwatched);
   for (const report::CallSite& site : sites) {
     Routine routine;
     must(find_routine(site.symbol.c_str(), routine));
     must(site.caller.size() <= PATH_MAX && site.library.size() <= PATH_MAX);
     must(site.shapes.size() <= kMostShapes);
+    must(!site.time_ns || (std::isfinite(*site.time_ns) && *site.time_ns >= 0));
     must(!site.flops || (std::isfinite(*site.flops) && *site.flops >= 0));
   }
 }
