@@ -243,6 +243,7 @@ PLACES = {
     "repeats": lambda m: [("", m["value"], m["y"])],
     "noise": lambda m: [("", m["value"], m["y"])] if "/time_ns/slices/" in (m["of"] or "") else [],
     "stacks": lambda m: [("", m["value"], m["width"]), ("", 0, 0)],
+    "calls": lambda m: [("start", m["row"]["start_ns"], m["x"]), ("length", m["row"]["duration_ns"], m["width"])],
     "timeline": lambda m: [("start", m["row"]["start_ns"], m["x"]), ("length", m["row"]["duration_ns"], m["width"])],
 }
 

@@ -16,18 +16,19 @@ const KEYS = "arrow keys move between calls, plus and minus zoom, Shift and an a
 /** @param {HTMLElement} figure @param {any} report @returns {boolean} */
 export function draw_timeline(figure, report) {
   const trace = report.regions?.trace;
-  return Boolean(trace) && draw_spans(figure, trace, region_ranks(report.regions));
+  return Boolean(trace) && draw_spans(figure, trace, region_ranks(report.regions), "/regions/trace/spans");
 }
 
 /** @param {HTMLElement} figure @param {any} report @returns {boolean} */
 export function draw_calls_timeline(figure, report) {
   const called = report.blas?.evidence?.called;
-  return Boolean(called) && draw_spans(figure, called, call_ranks(called.spans ?? []));
+  return Boolean(called) && draw_spans(figure, called, call_ranks(called.spans ?? []), "/blas/evidence/called/spans");
 }
 
 /** @param {HTMLElement} figure @param {any} trace with `spans` and `spans_note`
- * @param {(name: string) => string} hue the class of a name's colour @returns {boolean} */
-function draw_spans(figure, trace, hue) {
+ * @param {(name: string) => string} hue the class of a name's colour
+ * @param {string} of where in the JSON the spans are @returns {boolean} */
+function draw_spans(figure, trace, hue, of) {
   /** @type {import("./spans.js").Span[]} */
   const spans = trace.spans ?? [];
   if (spans.length === 0) return false;
@@ -42,7 +43,7 @@ function draw_spans(figure, trace, hue) {
   const caption = figure.querySelector("figcaption");
   for (const part of [tools, axis, host]) figure.insertBefore(part, caption);
   note(figure, `${trace.spans_note ?? ""} A click zooms to a call, Ctrl and the wheel zoom, dragging pans.`.trim());
-  const picture = lanes_picture(axis, host, lanes, all, hue);
+  const picture = lanes_picture(axis, host, lanes, all, hue, of);
   const tip = tooltip(figure);
 
   let shown = all;
