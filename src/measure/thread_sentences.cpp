@@ -80,8 +80,16 @@ bool throttled(const ThreadEvidence& evidence) {
          evidence.run_ns > 0;
 }
 
+// More threads wanted a CPU at once than there are: threads that hand a lock round do not.
+bool wants_more(const ThreadEvidence& evidence) {
+  constexpr double kMore = 1.1;
+  return evidence.wall_ns == 0 || evidence.run_ns + evidence.ready_ns >
+                                      kMore * static_cast<double>(evidence.cpus) * evidence.wall_ns;
+}
+
 bool oversubscribed(const ThreadEvidence& evidence) {
-  return evidence.cpus > 0 && static_cast<std::size_t>(evidence.busy_threads) > evidence.cpus &&
+  return wants_more(evidence) && evidence.cpus > 0 &&
+         static_cast<std::size_t>(evidence.busy_threads) > evidence.cpus &&
          evidence.ready_ns >= kLeastReady * (evidence.run_ns + evidence.ready_ns) &&
          evidence.ready_ns > 0 && own_fault(evidence);
 }

@@ -29,6 +29,7 @@ struct ThreadEvidence {
   std::optional<double> accounted = {};
   bool estimated = false;
   double run_ns = 0, ready_ns = 0;  // 0, 0: not known
+  double wall_ns = 0;               // in which they ran; 0: not known
   // Threads that ran or wanted to for much of the time, and the processes that they are of.
   int busy_threads = 0, busy_processes = 0;
   std::size_t cpus = 0;                     // that they may use; 0: not known

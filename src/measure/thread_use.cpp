@@ -169,6 +169,7 @@ void add_states(const ThreadInput& input, ThreadUse& use, ThreadEvidence& eviden
     if (use.clocks_reason.empty()) use.clocks_reason = "no thread lived long enough to be read";
   } else {
     double blocked_ns = 0;
+    evidence.wall_ns = facts.wall_ns;
     for (const auto& thread : facts.threads) {
       evidence.run_ns += thread.times.run_ns;
       evidence.ready_ns += thread.times.ready_ns;
