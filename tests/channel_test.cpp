@@ -7,8 +7,9 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <string>
+
+#include "tests/monitor_setup.h"
 
 namespace hwprof::observe {
 namespace {
@@ -27,18 +28,8 @@ TEST(Channel, RefusesWhatIsNoMessage) {
   ASSERT_TRUE(left.send(std::uint8_t{1}));
   EXPECT_FALSE(right.receive(head, text, fd)) << "too short";
   // Two descriptors.
-  std::array<int, 2> pair{STDIN_FILENO, STDOUT_FILENO};
-  iovec part{&head, sizeof head};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof pair)> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  *rights = {.cmsg_len = CMSG_LEN(sizeof pair), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-  std::memcpy(CMSG_DATA(rights), pair.data(), sizeof pair);
-  ASSERT_GT(::sendmsg(left.descriptor(), &message, 0), 0);
+  const std::array<int, 2> pair{STDIN_FILENO, STDOUT_FILENO};
+  ASSERT_TRUE(send_with(left.descriptor(), &head, sizeof head, pair));
   EXPECT_FALSE(right.receive(head, text, fd)) << "more than one descriptor";
   EXPECT_FALSE(fd.valid());
 }

@@ -3,8 +3,12 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <chrono>
+#include <cstring>
+#include <span>
 
 #include "src/observe/monitor/monitor.h"
 #include "src/observe/perf/rings.h"
@@ -33,6 +37,22 @@ inline perf_event_attr clock_attr() {
   attr.sample_period = 1000000;
   attr.exclude_kernel = 1;
   return attr;
+}
+
+// Gives descriptors away beside these bytes.
+inline bool send_with(int channel, const void* bytes, std::size_t size, std::span<const int> fds) {
+  iovec part{const_cast<void*>(bytes), size};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  *rights = {
+      .cmsg_len = CMSG_LEN(fds.size_bytes()), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+  return ::sendmsg(channel, &message, MSG_NOSIGNAL) >= 0;
 }
 
 inline UniqueFd name_of(const char* path) { return UniqueFd(::open(path, O_PATH | O_CLOEXEC)); }

@@ -633,21 +633,6 @@ TEST(Monitor, DoesNotWaitForAWorkerWhoseEndATracerKeeps) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(15));
 }
 
-// Gives `fd` away beside these bytes.
-bool send_with(int channel, const void* bytes, std::size_t size, int fd) {
-  iovec part{const_cast<void*>(bytes), size};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof fd)> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  *rights = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-  return ::sendmsg(channel, &message, MSG_NOSIGNAL) >= 0;
-}
-
 // A connection whose last close waits for 20 s: its peer, which does not read, lives as long.
 UniqueFd socket_that_lingers() {
   const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -687,7 +672,7 @@ TEST(Monitor, DISABLED_ProgramThatGivesASocketAway) {
   std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "hwprof-test-%ld", value_of("WORKER"));
   const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   ASSERT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
-  ASSERT_TRUE(lingers.valid() && send_with(socket.get(), "x", 1, lingers.get()));
+  ASSERT_TRUE(lingers.valid() && send_with(socket.get(), "x", 1, std::array{lingers.get()}));
 }
 
 // Through each channel: the hand waits, and is killed; those of the monitor stay unread.
@@ -723,7 +708,7 @@ TEST(Monitor, DoesNotWaitForASocketThatAWorkerGives) {
           way.reset();
           TRY(monitor.wait());  // the program's own descriptor is closed
           const Question question{.ask = Ask::kEndWanted};
-          HOLDS(send_with(to, &question, sizeof question, given));
+          HOLDS(send_with(to, &question, sizeof question, std::array{given}));
           ::_exit(0);  // an exit does not wait
         },
         [](MonitorClient&, const WorkerDeath&) -> Result<int> { return 7; });

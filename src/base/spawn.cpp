@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,15 @@ void end_child(pid_t child) {
   int status = 0;
   ::kill(child, SIGKILL);
   reap_until(child, Clock::now() + std::chrono::seconds(1), status);
+}
+
+Result<UniqueFd> watch_child(pid_t child) {
+  UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (ended.valid()) return ended;
+  const int code = errno;
+  end_child(child);
+  return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
+                           code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
 }
 
 int exit_code_from(int status) {

@@ -43,6 +43,9 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts);
 // that, or where it does not end (a file system of somebody's own making).
 void end_child(pid_t child);
 
+// Readable once it has ended (pidfd_open(2)); a child of which that cannot be known is ended.
+Result<UniqueFd> watch_child(pid_t child);
+
 // From what wait(2) tells: 128 + n for signal n, as shells have it.
 int exit_code_from(int status);
 

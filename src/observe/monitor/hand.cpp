@@ -233,13 +233,7 @@ Result<Hand> Hand::start(const Account& user, Channel questions) {
   }
   orders.second.close();
   questions.close();
-  UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!ended.valid()) {
-    const int code = errno;
-    end_child(pid);
-    return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
-                             code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
-  }
+  TRY(UniqueFd ended, watch_child(pid));
   return Hand(pid, std::move(ended), std::move(orders.first));
 }
 

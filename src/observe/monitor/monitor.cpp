@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,17 +12,14 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <set>
 #include <utility>
 
-#include "counters/perf/open_event.h"
 #include "src/base/files.h"
 #include "src/base/spawn.h"
 #include "src/base/text.h"
 #include "src/observe/monitor/hand.h"
-#include "src/observe/monitor/sandbox.h"
+#include "src/observe/monitor/worker.h"
 #include "src/observe/proc/child.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/program_file.h"
@@ -55,12 +51,6 @@ std::string how_it_ended(int status) {
   const char* name = ::sigabbrev_np(WTERMSIG(status));
   return fmt::format("was killed by SIG{}", name == nullptr ? "?" : name);
 }
-
-struct Worker {
-  pid_t pid = 0;
-  UniqueFd ended;  // readable then
-  Channel questions, events;
-};
 
 class Monitor {
  public:
@@ -400,61 +390,6 @@ std::string Monitor::end_hand() {
   }
   hand_.remove_probes(options_.patience.end);
   return "";
-}
-
-std::string peak_memory() {
-  const auto bytes = peak_rss_bytes(::getpid());
-  return bytes ? fmt::format("{} MiB of memory at most", *bytes >> 20U) : "memory not known";
-}
-
-struct Channels {
-  Channel questions, events, hand;
-};
-
-// The worker's process from its first moment to its last.
-[[noreturn]] void be_worker(const Account& user, Channels to, milliseconds patience,
-                            const WorkerTask& work) {
-  SignalWatch::restore_in_child();
-  ignore_file_size_limit();  // it counts for the memory file of the audit library, too
-  auto given_up = enter_sandbox(
-      user, {to.questions.descriptor(), to.events.descriptor(), to.hand.descriptor()});
-  MonitorClient client(std::move(to.questions), std::move(to.events), std::move(to.hand), patience);
-  client.finish(given_up ? work(client) : error_of(given_up));
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  spdlog::info("worker: {}; descriptors of events up to {} of {}", peak_memory(),
-               highest_event_descriptor(), limit.rlim_cur);
-  spdlog::shutdown();
-  std::fflush(nullptr);
-  ::_exit(0);
-}
-
-Result<Worker> start_worker(const Account& user, Channel hand, milliseconds patience,
-                            const WorkerTask& work) {
-  TRY(auto questions, Channel::make_pair());
-  TRY(auto events, Channel::make_pair());
-  std::fflush(nullptr);  // or the worker would write it, too
-  const pid_t pid = ::fork();
-  if (pid < 0)
-    return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
-  if (pid == 0) {
-    questions.first.close();
-    events.first.close();
-    be_worker(user, {std::move(questions.second), std::move(events.second), std::move(hand)},
-              patience, work);
-  }
-  hand.close();
-  questions.second.close();
-  events.second.close();
-  Worker worker{pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
-                std::move(questions.first), std::move(events.first)};
-  if (!worker.ended.valid()) {
-    const int code = errno;
-    end_child(pid);
-    return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
-                             code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
-  }
-  return worker;
 }
 
 Result<Account> user_of(const MonitorOptions& options) {

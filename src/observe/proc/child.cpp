@@ -153,14 +153,7 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
   failure.writer.reset();
   if (says_something(child.failure_.get()))
     retry_interrupted([&] { return ::read(child.failure_.get(), &ready, sizeof ready); });
-  child.pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!child.pidfd_.valid()) {
-    const int code = errno;
-    child.go_.reset();
-    end_child(pid);
-    return environment_error(code, fmt::format("pidfd_open: {}", std::strerror(code)),
-                             code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
-  }
+  TRY(child.pidfd_, watch_child(pid));
   return child;
 }
 

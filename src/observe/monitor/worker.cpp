@@ -1,0 +1,73 @@
+#include "src/observe/monitor/worker.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "counters/perf/open_event.h"
+#include "src/base/spawn.h"
+#include "src/observe/monitor/client.h"
+#include "src/observe/monitor/sandbox.h"
+#include "src/observe/proc/processes.h"
+#include "src/observe/proc/signals.h"
+
+namespace hwprof::observe {
+namespace {
+
+struct Channels {
+  Channel questions, events, hand;
+};
+
+// The worker's process from its first moment to its last.
+[[noreturn]] void be_worker(const Account& user, Channels to, std::chrono::milliseconds patience,
+                            const WorkerTask& work) {
+  SignalWatch::restore_in_child();
+  ignore_file_size_limit();  // it counts for the memory file of the audit library, too
+  auto given_up = enter_sandbox(
+      user, {to.questions.descriptor(), to.events.descriptor(), to.hand.descriptor()});
+  MonitorClient client(std::move(to.questions), std::move(to.events), std::move(to.hand), patience);
+  client.finish(given_up ? work(client) : error_of(given_up));
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  spdlog::info("worker: {}; descriptors of events up to {} of {}", peak_memory(),
+               highest_event_descriptor(), limit.rlim_cur);
+  spdlog::shutdown();
+  std::fflush(nullptr);
+  ::_exit(0);
+}
+
+}  // namespace
+
+Result<Worker> start_worker(const Account& user, Channel hand, std::chrono::milliseconds patience,
+                            const WorkerTask& work) {
+  TRY(auto questions, Channel::make_pair());
+  TRY(auto events, Channel::make_pair());
+  std::fflush(nullptr);  // or the worker would write it, too
+  const pid_t pid = ::fork();
+  if (pid < 0)
+    return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (pid == 0) {
+    questions.first.close();
+    events.first.close();
+    be_worker(user, {std::move(questions.second), std::move(events.second), std::move(hand)},
+              patience, work);
+  }
+  hand.close();
+  questions.second.close();
+  events.second.close();
+  TRY(UniqueFd ended, watch_child(pid));
+  return Worker{pid, std::move(ended), std::move(questions.first), std::move(events.first)};
+}
+
+std::string peak_memory() {
+  const auto bytes = peak_rss_bytes(::getpid());
+  return bytes ? fmt::format("{} MiB of memory at most", *bytes >> 20U) : "memory not known";
+}
+
+}  // namespace hwprof::observe
