@@ -1,5 +1,5 @@
 // The real thing, on real libraries: programs that make a known number of BLAS calls, watched by
-// uprobes (skipped without root) and by LD_AUDIT.
+// uprobes (skipped without root) and by LD_AUDIT. called_audit_test.cpp: what only the latter has.
 #include "src/blas/evidence/called.h"
 
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
 #include "src/observe/calls/tracefs.h"
+#include "tests/called_setup.h"
 
 namespace hwprof::blas {
 namespace {
@@ -27,76 +28,6 @@ using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Watched {
-  report::Called called;
-  int status = 0;  // as waitpid() gives it
-};
-
-struct Runner {
-  CallWatchOptions options;
-  uid_t user = 0;  // other than 0: the command runs as this user
-
-  // As hwprof runs a command: it waits for the observers before its exec.
-  Watched run() {
-    CallWatch watch = CallWatch::prepare(options);
-    int gate[2];
-    EXPECT_EQ(::pipe2(gate, O_CLOEXEC), 0);
-    const pid_t child = ::fork();
-    if (child == 0) exec(gate[0], watch.environment());
-    ::close(gate[0]);
-    watch.attach(child);
-    EXPECT_EQ(::write(gate[1], "x", 1), 1);
-    ::close(gate[1]);
-    Watched result;
-    while (::waitpid(child, &result.status, WNOHANG) == 0) {
-      std::vector<pollfd> polled;
-      for (const int fd : watch.descriptors()) polled.push_back({fd, POLLIN, 0});
-      ::poll(polled.data(), polled.size(), 10);
-      watch.drain();
-    }
-    result.called = watch.finish();
-    return result;
-  }
-
- private:
-  [[noreturn]] void exec(int gate, const std::vector<std::string>& environment) const {
-    char go;
-    if (::read(gate, &go, 1) != 1) ::_exit(99);
-    for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
-    if (user != 0 && ::setuid(user) != 0) ::_exit(98);
-    std::vector<char*> arguments;
-    for (const std::string& word : options.command) {
-      arguments.push_back(const_cast<char*>(word.c_str()));
-    }
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-};
-
-enum class Way { kUprobes, kAudit };
-
-Watched watch(Way way, std::vector<std::string> command) {
-  Runner runner{{std::move(command), {}, way == Way::kUprobes, way == Way::kAudit}, 0};
-  return runner.run();
-}
-
-std::vector<report::CallSite> of_symbol(const report::Called& called, const std::string& symbol) {
-  std::vector<report::CallSite> sites;
-  for (const report::CallSite& site : called.calls) {
-    if (site.symbol == symbol) sites.push_back(site);
-  }
-  return sites;
-}
-
-std::string canonical(const std::string& path) { return std::filesystem::canonical(path); }
-
-std::uint64_t all_calls(const report::Called& called) {
-  std::uint64_t count = 0;
-  for (const report::CallSite& site : called.calls) count += site.count;
-  return count;
-}
 
 class Called : public ::testing::TestWithParam<Way> {
  protected:
@@ -317,96 +248,6 @@ TEST(CalledUprobes, OfAKilledSessionAreRemovedByTheNextAndOnlyTheirs) {
   EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), Not(HasSubstr(theirs)));
   EXPECT_THAT(tracefs->read("uprobe_events").value_or(""), HasSubstr(others));
   ASSERT_TRUE(tracefs->write_line("-:" + others + "/x"));
-}
-
-TEST(CalledAudit, WorksForAnOrdinaryUser) {
-  if (::geteuid() != 0) GTEST_SKIP() << "the other tests run as one already";
-  const pid_t user = ::fork();
-  ASSERT_GE(user, 0);
-  if (user == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(2);
-    // As after an exec: a process that has changed its user is closed to it until then.
-    ::prctl(PR_SET_DUMPABLE, 1);
-    // Folders on the way to a build may be closed to others.
-    if (::access(CALLER, X_OK) != 0) ::_exit(77);
-    Runner runner{{{CALLER, "fortran"}, {}, true, true}, 0};
-    const auto [called, status] = runner.run();
-    const auto sgemm = of_symbol(called, "sgemm_");
-    const bool good = called.how == "audit" && status == 0 && sgemm.size() == 1 &&
-                      sgemm[0].count == 107 && called.reason.empty();
-    if (!good) ::fprintf(stderr, "%s %s\n", called.how.c_str(), called.reason.c_str());
-    ::_exit(good ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(user, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "nobody may not run " CALLER;
-  EXPECT_EQ(status, 0);
-}
-
-TEST(CalledAudit, FollowsNoPointerThatABlasWouldNot) {
-  const auto [called, status] = blas::watch(Way::kAudit, {CALLER, "wrong", FAKE_BLAS});
-  EXPECT_EQ(status, 0);
-  const auto dgemm = of_symbol(called, "dgemm_");
-  ASSERT_EQ(dgemm.size(), 1U);
-  EXPECT_EQ(dgemm[0].count, 7U);
-  EXPECT_EQ(dgemm[0].calls_of_other_shapes, 6U);
-  EXPECT_FALSE(dgemm[0].flops);
-}
-
-// They would be unseen: the loader tells nobody of addresses that it writes when it loads a file.
-TEST(CalledAudit, SeesCallsByAddressesThatWereTakenAtLoad) {
-  const auto [called, status] = blas::watch(Way::kAudit, {NO_PLT_CALLER, "fortran"});
-  EXPECT_EQ(status, 0);
-  const auto sgemm = of_symbol(called, "sgemm_");
-  ASSERT_EQ(sgemm.size(), 1U);
-  EXPECT_EQ(sgemm[0].count, 107U);
-  EXPECT_EQ(sgemm[0].caller, canonical(NO_PLT_CALLER));
-}
-
-class OddCalls : public ::testing::TestWithParam<const char*> {};
-
-INSTANTIATE_TEST_SUITE_P(Kinds, OddCalls,
-                         ::testing::Values("arguments", "results", "throw", "longjmp", "recursion",
-                                           "threads", "backtrace", "tail", "swapcontext", "exit",
-                                           "pthread_exit"),
-                         [](const auto& info) { return info.param; });
-
-TEST_P(OddCalls, AreAsTheyAreAlone) {
-  const auto [called, status] = blas::watch(Way::kAudit, {ODD_CALLS, GetParam()});
-  EXPECT_EQ(status, 0);
-  EXPECT_GE(all_calls(called), 1U);
-}
-
-TEST(CalledAudit, SaysWhichCallsDidNotReturn) {
-  const auto [called, status] = blas::watch(Way::kAudit, {ODD_CALLS, "longjmp"});
-  const auto gemv = of_symbol(called, "cblas_dgemv");
-  ASSERT_EQ(gemv.size(), 1U);
-  EXPECT_EQ(gemv[0].count, 1000U);
-  EXPECT_FALSE(gemv[0].time_ns);
-  EXPECT_FALSE(called.wall_ns);
-  EXPECT_THAT(called.blind_to, Contains(HasSubstr("1000 calls did not return")));
-}
-
-TEST(CalledAudit, RecordsLongCallsOneByOne) {
-  const auto [called, status] = blas::watch(Way::kAudit, {CALLER, "long"});
-  EXPECT_EQ(status, 0);
-  ASSERT_EQ(called.spans.size(), 3U) << called.spans_note;
-  for (const report::TraceSpan& span : called.spans) {
-    EXPECT_EQ(span.name, "sgemm_ 64 x 64 x 64000");
-    EXPECT_NE(span.thread, "not known");
-    EXPECT_GE(span.duration_ns, 20'000);
-  }
-  EXPECT_EQ(called.spans[0].start_ns, 0);
-  EXPECT_GE(called.spans[1].start_ns, called.spans[0].duration_ns);
-  EXPECT_THAT(called.spans_note, HasSubstr("3 longest of 1003 calls"));
-}
-
-TEST(CalledAudit, SaysThatAStaticProgramIsNotSeen) {
-  const auto [called, status] = blas::watch(Way::kAudit, {STATIC_CALLER});
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(called.how, "none");
-  EXPECT_THAT(called.reason, HasSubstr("is static"));
 }
 
 TEST(CalledUprobes, CountAFileWithTwoNamesOnce) {

@@ -108,6 +108,11 @@ std::string duration_with_interval(double ns, double low_ns, double high_ns) {
                      unit.prefix);
 }
 
+std::string with_bounds(double value, double low, double high) {
+  return fmt::format("{} ({} to {})", significant(value, 3), significant(low, 3),
+                     significant(high, 3));
+}
+
 std::string scientific(double value) {
   if (value == 0) return "0";
   return std::isfinite(value) ? fmt::format("{:.1e}", value) : std::string(kAbsent);

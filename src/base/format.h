@@ -33,6 +33,9 @@ std::string with_interval(double value, double low, double high);
 // The same for a time, in the unit that fits it: "1.834 ±0.016 ms".
 std::string duration_with_interval(double ns, double low_ns, double high_ns);
 
+// "1.43 (1.3 to 1.55)"
+std::string with_bounds(double value, double low, double high);
+
 // "3.1e-07"; nothing to shorten in "0".
 std::string scientific(double value);
 

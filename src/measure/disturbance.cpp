@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "src/base/text.h"
+#include "src/observe/proc/cpu_columns.h"
 
 namespace hwprof {
 namespace {
@@ -21,20 +22,16 @@ std::string read_again(const UniqueFd& file) {
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(0, size))};
 }
 
-// "cpu0 user nice system idle iowait irq softirq steal ..." (proc_stat(5)); guests are in user.
-constexpr std::size_t kIdle = 4, kIoWait = 5, kSteal = 8;
+using observe::kIdle, observe::kIoWait, observe::kSteal;
 
 std::optional<std::uint64_t> sum_of_columns(const std::string& proc_stat, const CpuList& cpus,
                                             bool (*wanted)(std::size_t column)) {
   std::optional<std::uint64_t> sum;
-  for (const std::string_view line : split(proc_stat, '\n')) {
-    const std::vector<std::string_view> words = split(line, ' ');
-    if (words.size() <= kSteal || !words[0].starts_with("cpu")) continue;
-    const std::optional<std::uint64_t> cpu = parse_unsigned(words[0].substr(3));
-    if (!cpu || std::find(cpus.begin(), cpus.end(), *cpu) == cpus.end()) continue;
+  observe::each_cpu(proc_stat, [&](unsigned cpu, const auto& words) {
+    if (words.size() <= kSteal || std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) return;
     for (std::size_t column = 1; column <= kSteal; ++column)
       if (wanted(column)) sum = sum.value_or(0) + parse_unsigned(words[column]).value_or(0);
-  }
+  });
   return sum;
 }
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/format.h"
+
 namespace hwprof {
 namespace {
 
+using report::counted;
 using report::ThreadSentence;
 
 constexpr double kLeastSpinShare = 0.05, kLeastAccounted = 0.9;
@@ -16,10 +19,6 @@ constexpr double kLeastReady = 0.1, kLeastThrottledShare = 0.05;
 constexpr double kMostOthers = 0.05;  // below it the program's own threads are in each other's way
 
 std::string percents(double share) { return fmt::format("{:.0f} %", 100 * share); }
-
-std::string counted(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
 
 std::string seconds(double ns) { return fmt::format("{:.3g} s", ns * 1e-9); }
 

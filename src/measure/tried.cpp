@@ -38,8 +38,7 @@ std::optional<PairedRatio> as_ratio(const std::vector<double>& list) {
 }
 
 std::string ratio_text(const PairedRatio& ratio) {
-  return fmt::format("{} ({} to {})", significant(ratio.estimate, 3), significant(ratio.low, 3),
-                     significant(ratio.high, 3));
+  return report::with_bounds(ratio.estimate, ratio.low, ratio.high);
 }
 
 // "1.43 times faster (1.3 to 1.55)"; a ratio below 1 is turned round.

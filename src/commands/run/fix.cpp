@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,15 +22,6 @@ namespace {
 constexpr double kDisturbing = 0.1;  // CPUs: a spinning barrier then waits 4 to 50 times as long
 constexpr double kNsPerS = 1e9;
 
-double own_cpu_s() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 // What others had of the CPUs beside the program's runs and hwprof.
 class Others {
  public:
@@ -43,7 +33,7 @@ class Others {
     const double ticks_a_second = 100;  // USER_HZ, of all that Linux runs on here
     const double busy_s = static_cast<double>(*now - *begin_) / ticks_a_second;
     const double wall_s = (wall_ns() - begin_ns_) / kNsPerS;
-    return std::max(0.0, busy_s - own_s_ - (own_cpu_s() - begin_own_s_)) / wall_s;
+    return std::max(0.0, busy_s - own_s_ - (process_cpu_ns() - begin_own_ns_) / kNsPerS) / wall_s;
   }
   [[nodiscard]] std::string names() const {
     std::string text;
@@ -57,7 +47,7 @@ class Others {
   CpuUsers users_;
   std::optional<std::uint64_t> begin_ =
       busy_ticks(read_text_file("/proc/stat").value_or(""), cpus_);
-  double begin_ns_ = wall_ns(), begin_own_s_ = own_cpu_s(), own_s_ = 0;
+  double begin_ns_ = wall_ns(), begin_own_ns_ = process_cpu_ns(), own_s_ = 0;
 };
 
 // One side of the comparison: as it is, or a setting.

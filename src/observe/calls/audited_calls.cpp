@@ -12,6 +12,7 @@
 
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/calls/shape_counts.h"
+#include "src/observe/proc/trace_spans.h"
 
 namespace hwprof::observe {
 namespace {
@@ -19,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using audit::load;
 
-// As many as a page draws (proc/trace_spans.cpp), and once more of those within others.
-constexpr std::size_t kMostDrawn = 3000, kMostCandidates = 2 * kMostDrawn;
+// As many as a page draws, and once more of those within others.
+constexpr std::size_t kMostCandidates = 2 * kMostSpans;
 // Of several threads, calls that are not recorded one by one may lie anywhere beside the others:
 // up to this share of the time it makes no difference.
 constexpr double kNegligible = 0.01;
@@ -141,8 +142,7 @@ std::optional<double> wall_of(const Bindings& bindings, const audit::Table& tabl
     any = true;
     all += calls.time_ns;
     for (const std::uint32_t place : bound.places) {
-      const auto ticks = long_calls.ticks_of_sites().find(place);
-      if (ticks != long_calls.ticks_of_sites().end()) recorded += ticks->second * ns_per_tick;
+      recorded += long_calls.ticks_of(place) * ns_per_tick;
     }
   }
   if (!any) return std::nullopt;
@@ -150,6 +150,20 @@ std::optional<double> wall_of(const Bindings& bindings, const audit::Table& tabl
   const double inside = long_calls.inside_ticks() * ns_per_tick, others = all - recorded;
   if (long_calls.lost() > 0 || others > kNegligible * inside) return std::nullopt;
   return inside + std::max(others, 0.0);
+}
+
+bool longer(const LongCalls::Call& a, const LongCalls::Call& b) { return a.ticks() > b.ticks(); }
+
+void keep_longest(std::vector<LongCalls::Call>& calls, std::size_t most) {
+  if (calls.size() <= most) return;
+  std::nth_element(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(most), calls.end(),
+                   longer);
+  calls.resize(most);
+}
+
+bool calls_blas(const audit::Site& site) {
+  Routine routine;
+  return find_routine(text_at(site.symbol, audit::kSymbolBytes).c_str(), routine) && routine.blas;
 }
 
 std::string name_of(const audit::Table& table, const LongCalls::Call& call,
@@ -171,11 +185,7 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
     if (symbols.contains(call.site)) calls.push_back(call);
   if (calls.empty()) return;
 
-  const auto longer = [](const auto& a, const auto& b) { return a.ticks() > b.ticks(); };
-  if (calls.size() > kMostDrawn) {
-    std::nth_element(calls.begin(), calls.begin() + kMostDrawn, calls.end(), longer);
-    calls.resize(kMostDrawn);
-  }
+  keep_longest(calls, kMostSpans);
   std::sort(calls.begin(), calls.end(),
             [](const auto& a, const auto& b) { return a.began < b.began; });
   for (const LongCalls::Call& call : calls) {
@@ -197,12 +207,14 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
 
 }  // namespace
 
+double LongCalls::ticks_of(std::uint32_t site) const {
+  const auto known = sites_.find(site);
+  return known != sites_.end() ? known->second.ticks : 0;
+}
+
 void LongCalls::keep(const Call& call) {
   longest_.push_back(call);
-  if (longest_.size() < 2 * kMostCandidates) return;
-  std::nth_element(longest_.begin(), longest_.begin() + kMostCandidates, longest_.end(),
-                   [](const Call& a, const Call& b) { return a.ticks() > b.ticks(); });
-  longest_.resize(kMostCandidates);
+  if (longest_.size() >= 2 * kMostCandidates) keep_longest(longest_, kMostCandidates);
 }
 
 void LongCalls::read(const audit::Table& table) {
@@ -227,11 +239,10 @@ void LongCalls::read(const audit::Table& table) {
       ++lost_;
       continue;
     }
-    ++count_;
-    ticks_[call.site] += static_cast<double>(call.ticks());
-    Routine routine;
-    const std::string symbol = text_at(table.sites[call.site].symbol, audit::kSymbolBytes);
-    if (find_routine(symbol.c_str(), routine) && routine.blas) inside_.add(call.began, call.ended);
+    auto [site, added] = sites_.try_emplace(call.site);
+    if (added) site->second.blas = calls_blas(table.sites[call.site]);
+    site->second.ticks += static_cast<double>(call.ticks());
+    if (site->second.blas) inside_.add(call.began, call.ended);
     keep(call);
   }
 }

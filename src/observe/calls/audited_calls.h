@@ -36,10 +36,10 @@ class LongCalls {
     [[nodiscard]] std::uint64_t ticks() const { return ended - began; }
   };
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
-  [[nodiscard]] std::uint64_t count() const { return count_; }
-  // Of all calls into a BLAS; ticks of all sites' calls, by site.
+  // With at least one thread inside a call of a BLAS.
   [[nodiscard]] double inside_ticks() const { return inside_.sum(); }
-  [[nodiscard]] const std::map<std::uint32_t, double>& ticks_of_sites() const { return ticks_; }
+  // Of all calls of a site.
+  [[nodiscard]] double ticks_of(std::uint32_t site) const;
   // The longest, a few thousands.
   [[nodiscard]] const std::vector<Call>& longest() const { return longest_; }
 
@@ -48,9 +48,13 @@ class LongCalls {
 
   std::uint64_t next_ = 1;       // number of the record to be read
   std::uint64_t unwritten_ = 0;  // the one that was not there when it was last looked for
-  std::uint64_t lost_ = 0, count_ = 0;
+  std::uint64_t lost_ = 0;
   UnionOfTimes inside_;
-  std::map<std::uint32_t, double> ticks_;
+  struct Site {
+    bool blas = false;
+    double ticks = 0;
+  };
+  std::map<std::uint32_t, Site> sites_;
   std::vector<Call> longest_;
 };
 

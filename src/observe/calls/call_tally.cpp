@@ -181,9 +181,7 @@ bool CallTally::scale_samples(std::uint64_t calls) {
   Scale scale(samples, calls);
   for (auto& [key, site] : sites_) {
     if (site.samples == 0) continue;
-    Scale shapes = scale;
-    site.shapes.merge(site.sampled, shapes);
-    scale(site.samples);
+    site.shapes.merge(site.sampled, scale);
     site.sampled = ShapeCounts(routines_[std::get<0>(key)].entry.routine);
     site.samples = 0;
   }

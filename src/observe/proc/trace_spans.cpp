@@ -16,7 +16,6 @@ using Json = nlohmann::json;
 using report::TraceSpan;
 using Thread = std::pair<std::int64_t, std::int64_t>;  // process, thread
 
-constexpr std::size_t kMostSpans = 3000;
 constexpr double kNsPerUs = 1e3;
 
 std::int64_t whole(const Json& event, const char* key) {

@@ -8,6 +8,8 @@
 
 namespace hwprof::observe {
 
+inline constexpr std::size_t kMostSpans = 3000;  // of a page's timeline
+
 // Fills `spans` and `spans_note`; neither where the text is no trace. It may be anything: a program
 // of another user wrote it.
 void add_spans(const std::string& trace_json, report::RegionTrace& to);

@@ -1,6 +1,5 @@
 #include "src/observe/threads/thread_watch.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/observe/proc/cpu_columns.h"
 
 namespace hwprof::observe {
 namespace {
@@ -20,31 +20,17 @@ std::map<unsigned, double> busy_now() {
   return parse_busy(read_text_file("/proc/stat").value_or(""), ns_a_tick);
 }
 
-double own_now() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto ns = [](const timeval& time) {
-    return 1e9 * static_cast<double>(time.tv_sec) + 1e3 * static_cast<double>(time.tv_usec);
-  };
-  return ns(used.ru_utime) + ns(used.ru_stime);
-}
-
 }  // namespace
 
 std::map<unsigned, double> parse_busy(std::string_view stat, double ns_a_tick) {
-  constexpr std::size_t kIdle = 4, kIoWait = 5, kLast = 7;  // of the words; then steal and guests
   std::map<unsigned, double> busy;
-  for (const std::string_view line : split(stat, '\n')) {
-    const auto words = split(line, ' ');
-    if (words.size() <= kLast || !words[0].starts_with("cpu")) continue;
-    const auto cpu = parse_unsigned(words[0].substr(3));
-    if (!cpu) continue;  // the sum of all
-    for (std::size_t i = 1; i <= kLast; ++i) {
+  each_cpu(stat, [&](unsigned cpu, const auto& words) {
+    if (words.size() <= kSoftIrq) return;
+    for (std::size_t i = 1; i <= kSoftIrq; ++i) {
       if (i == kIdle || i == kIoWait) continue;
-      busy[static_cast<unsigned>(*cpu)] +=
-          ns_a_tick * static_cast<double>(parse_unsigned(words[i]).value_or(0));
+      busy[cpu] += ns_a_tick * static_cast<double>(parse_unsigned(words[i]).value_or(0));
     }
-  }
+  });
   return busy;
 }
 
@@ -53,7 +39,7 @@ ThreadWatch::ThreadWatch(pid_t root, bool born)
       throttling_(root),
       begin_ns_(wall_ns()),
       busy_ns_(busy_now()),
-      own_ns_(own_now()) {}
+      own_ns_(process_cpu_ns()) {}
 
 void ThreadWatch::look(const BeginsAt& begins_at) {
   clocks_.look();
@@ -87,7 +73,7 @@ ThreadFacts ThreadWatch::finish() {
   if (!facts.throttled) facts.throttled_reason = throttling_.reason();
   facts.allowed.assign(allowed.begin(), allowed.end());
   facts.wall_ns = wall_ns() - begin_ns_;
-  facts.own_ns = own_now() - own_ns_;
+  facts.own_ns = process_cpu_ns() - own_ns_;
   const auto busy = busy_now();
   for (const unsigned cpu : allowed) {
     const auto before = busy_ns_.find(cpu);

@@ -12,8 +12,7 @@ namespace {
 
 std::string ratio_cell(const std::vector<double>& ratio) {
   if (ratio.size() != 3) return std::string(kAbsent);
-  return fmt::format("{} ({} to {})", significant(ratio[1], 3), significant(ratio[0], 3),
-                     significant(ratio[2], 3));
+  return with_bounds(ratio[1], ratio[0], ratio[2]);
 }
 
 std::string output_cell(const TriedSetting& setting) {
