@@ -106,6 +106,13 @@ TEST(Monitor, EventsOfOthersAreRefused) {
     other.type = PERF_TYPE_TRACEPOINT;
     other.config = 1;
     HOLDS(open(::getpid(), other) == EPERM);
+#if defined(__x86_64__)
+    other.type = PERF_TYPE_RAW;
+    other.config = 0x3c | 1U << 21U;  // the cycles of both threads of the core
+    HOLDS(open(::getpid(), other) == EPERM);
+    other.config = 0x3c;
+    HOLDS(open(::getpid(), other) != EPERM);
+#endif
     return 0;
   });
   ASSERT_TRUE(line);

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import pty
 import pwd
 import shutil
 import signal
@@ -51,12 +52,22 @@ int main(void) {
 """
 
 
+def children_of(pid):
+    children = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True)
+    return [int(child) for child in children.stdout.split()]
+
+
+def environment_of(pid):
+    """What lies where it began; a process that was forked has its own copy."""
+    with open("/proc/%d/environ" % pid, "rb") as file:
+        return file.read().decode(errors="replace")
+
+
 def worker_of(hwprof):
     """The one child of hwprof that runs hwprof's own file, and has given its rights away."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        children = subprocess.run(["pgrep", "-P", str(hwprof.pid)], capture_output=True, text=True)
-        for pid in map(int, children.stdout.split()):
+        for pid in children_of(hwprof):
             status = status_of(pid)
             if status.get("Seccomp", ["0"])[0] == "2":
                 return pid
@@ -95,7 +106,7 @@ class Worker(EvidenceTest):
     def test_it_has_no_capabilities(self):
         hwprof = self.start("--no-ladder")
         self.assertEqual(hwprof.stdout.readline(), "up\n")
-        self.check_rights(status_of(worker_of(hwprof)))
+        self.check_rights(status_of(worker_of(hwprof.pid)))
         hwprof.communicate(timeout=60)
         self.assertEqual(hwprof.returncode, 0)
 
@@ -107,7 +118,7 @@ class Worker(EvidenceTest):
         nobody = str(pwd.getpwnam("nobody").pw_uid)
         hwprof = self.start("--no-ladder", "--user", "nobody")
         self.assertEqual(hwprof.stdout.readline(), "up\n")
-        worker = worker_of(hwprof)
+        worker = worker_of(hwprof.pid)
         status = status_of(worker)
         self.assertEqual(status["Uid"], [nobody] * 4)
         self.check_rights(status)
@@ -122,7 +133,7 @@ class Worker(EvidenceTest):
     def kill_while_it_runs(self, number):
         hwprof = self.start("--no-ladder")
         self.assertEqual(hwprof.stdout.readline(), "up\n")
-        os.kill(worker_of(hwprof), number)
+        os.kill(worker_of(hwprof.pid), number)
         hwprof.communicate(timeout=60)
         self.assertEqual(hwprof.returncode, 0)
         report = self.report()
@@ -151,14 +162,14 @@ class Worker(EvidenceTest):
             [BINARY, "run", "--no-ladder", "--", "sh", "-c", "echo up; sleep 0.5; exit 41"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=harness.environment(), text=True)
         self.assertEqual(hwprof.stdout.readline(), "up\n")
-        os.kill(worker_of(hwprof), signal.SIGABRT)
+        os.kill(worker_of(hwprof.pid), signal.SIGABRT)
         _, said = hwprof.communicate(timeout=60)
         self.assertEqual(hwprof.returncode, 41)
         self.assertIn("SIGABRT", said)
 
     def test_what_was_known_before_a_library_was_measured_stays(self):
         hwprof = self.start(program=("busy", "0.5"))
-        worker = worker_of(hwprof)
+        worker = worker_of(hwprof.pid)
         self.assertEqual(hwprof.stdout.readline(), "up\n")
         deadline = time.monotonic() + 60
         # Rungs are children of the worker.
@@ -210,7 +221,7 @@ class Worker(EvidenceTest):
     def test_it_ends_with_hwprof(self):
         hwprof = self.start("--no-ladder")
         self.assertEqual(hwprof.stdout.readline(), "up\n")
-        worker = worker_of(hwprof)
+        worker = worker_of(hwprof.pid)
         hwprof.kill()
         hwprof.communicate(timeout=60)
         deadline = time.monotonic() + 20
@@ -245,6 +256,42 @@ class Worker(EvidenceTest):
         if done.returncode == 77:
             self.skipTest("a program may not be traced by its child here")
         self.assertEqual(done.returncode, 5, done.stderr)
+
+    def test_attached_it_has_nothing_of_its_starters(self):
+        """Whoever takes it over learns nothing from its environment, nor what is typed."""
+        secret = "of-nobodys-business"
+        child = subprocess.Popen([CALLER, "busy", "60"], stdout=subprocess.DEVNULL,
+                                 **(nobody() if os.geteuid() == 0 else {}))
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        hwprof, terminal = pty.fork()
+        if hwprof == 0:
+            os.execve(BINARY, [BINARY, "attach", "--no-ladder", str(child.pid)],
+                      dict(harness.environment(), SECRET_KEY=secret, OMP_NUM_THREADS="3"))
+        self.addCleanup(os.close, terminal)
+        worker = worker_of(hwprof)
+        for pid in children_of(hwprof):
+            self.assertFalse(secret in environment_of(pid), "it is in that of process %d" % pid)
+        if os.geteuid() == 0:  # else it is the starter's own
+            self.assertIn("OMP_NUM_THREADS=3", environment_of(worker))
+        for standard in (0, 1):
+            self.assertEqual(os.readlink("/proc/%d/fd/%d" % (worker, standard)), "/dev/null")
+        with open("/proc/%d/fdinfo/2" % worker) as file:
+            flags = next(int(line.split()[1], 8) for line in file if line.startswith("flags:"))
+        self.assertEqual(flags & os.O_ACCMODE, os.O_WRONLY)
+        with open("/proc/%d/stat" % worker) as file:
+            fields = file.read().rpartition(")")[2].split()
+        self.assertEqual((int(fields[3]), int(fields[4])), (worker, 0), "session, terminal")
+        time.sleep(0.3)
+        os.write(terminal, b"\x03")  # reaches hwprof alone, which passes it on
+        said = b""
+        try:
+            while more := os.read(terminal, 65536):
+                said += more
+        except OSError:  # EIO: nobody has it open any more
+            pass
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(hwprof, 0)[1]), 0, said)
+        self.assertIn(b"hwprof detached", said)
 
     @needs_root
     def test_it_takes_no_rights_from_a_setuid_program(self):

@@ -229,6 +229,12 @@ def same_work(row):
     return (row["op"], str(row["shape"]), row["threads"])
 
 
+def start_and_end(mark):
+    """Both on the axis of time: lengths alone would say nothing where all are shorter than a pixel."""
+    start, duration = mark["row"]["start_ns"], mark["row"]["duration_ns"]
+    return [("time", start, mark["x"]), ("time", start + duration, mark["x"] + mark["width"])]
+
+
 # Of each scale of a chart: (group, number, place) of a mark; marks of one group share a scale.
 PLACES = {
     "roofline": lambda m: [("time", math.log(m["value"]), m["y"]), ("intensity", math.log(m["row"]["intensity"]), m["x"])],
@@ -243,8 +249,8 @@ PLACES = {
     "repeats": lambda m: [("", m["value"], m["y"])],
     "noise": lambda m: [("", m["value"], m["y"])] if "/time_ns/slices/" in (m["of"] or "") else [],
     "stacks": lambda m: [("", m["value"], m["width"]), ("", 0, 0)],
-    "calls": lambda m: [("start", m["row"]["start_ns"], m["x"]), ("length", m["row"]["duration_ns"], m["width"])],
-    "timeline": lambda m: [("start", m["row"]["start_ns"], m["x"]), ("length", m["row"]["duration_ns"], m["width"])],
+    "calls": lambda m: start_and_end(m),
+    "timeline": lambda m: start_and_end(m),
 }
 
 

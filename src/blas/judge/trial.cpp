@@ -71,7 +71,7 @@ std::string not_to_try(std::string_view fix) {
   return rest;
 }
 
-std::vector<std::string> variables_of_fixes() {
+std::vector<std::string> shaping_variables() {
   std::vector<std::string> names{std::string(kLoaderPath), "OMP_", "KMP_", "GOMP_"};
   for (const ProviderFacts& provider : all_providers())
     for (const std::string_view name : provider.variables)

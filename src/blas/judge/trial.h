@@ -16,8 +16,8 @@ std::vector<std::string> changes_to_try(std::string_view fix);
 // The parts of a fix that are no such change; "" where all of it can be tried.
 std::string not_to_try(std::string_view fix);
 
-// What the names of variables that such a fix changes begin with.
-std::vector<std::string> variables_of_fixes();
+// What the names of variables begin with that say which BLAS is loaded and how it works.
+std::vector<std::string> shaping_variables();
 
 // "OPENBLAS_NUM_THREADS=1, LD_LIBRARY_PATH unset"
 std::string changes_in_words(const std::vector<std::string>& changes);

@@ -80,7 +80,7 @@ unsigned most_runs(const FixRequest& request) {
 
 std::vector<std::string> variables_of(const FixRequest& request) {
   std::vector<std::string> names;
-  if (request.verdict) names = blas::variables_of_fixes();
+  if (request.verdict) names = blas::shaping_variables();
   for (const auto& setting : request.settings)
     for (const std::string& change : setting) names.push_back(change.substr(0, change.find('=')));
   return names;

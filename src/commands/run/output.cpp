@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/base/text.h"
+#include "src/blas/judge/trial.h"
 #include "src/commands/run/fix.h"
 #include "src/commands/run/observe.h"
 #include "src/report/data/writers.h"
@@ -124,6 +125,7 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
        .user = request.user,
        .files = files_of(options),
        .variables = variables_of(request.fix),
+       .kept_variables = blas::shaping_variables(),
        .passes_exit_code = passes_exit_code,
        .exit_without_worker = passes_exit_code && !options.require_optimal_blas ? 0 : kNotTold,
        .write_report = [&](const std::string& bytes) { write_run_bytes(bytes, options.output); },

@@ -225,6 +225,7 @@ Result<Hand> Hand::start(const Account& user, Channel questions) {
   if (pid == 0) {
     // Its signals wait for ever: the terminal's are the monitor's.
     end_with_parent(monitor);
+    keep_variables({});
     leave_what_is_hwprofs({orders.second.descriptor(), questions.descriptor()});
     Server server(user, std::move(orders.second), std::move(questions));
     server.serve(monitor);

@@ -120,7 +120,8 @@ void Monitor::take_signals() {
       if (end_wanted_ == 0 && options_.attach) turn_ = now;
       end_wanted_ = signal->number;
     }
-    if (signal->from_kernel) continue;  // the whole foreground group has it
+    // The whole foreground group has it, but for a worker that has left the terminal.
+    if (signal->from_kernel && !options_.attach) continue;
     if (running_) {
       ::kill(command_->pid(), signal->number);
     } else if (!options_.attach && !last_end_) {
@@ -405,8 +406,7 @@ tl::unexpected<Error> no_process(pid_t pid) {
 Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const Account& user,
                          Channel hand, const WorkerTask& work,
                          const WorkerTaskAfterDeath& after_death) {
-  const milliseconds patience = options.patience.answer;
-  TRY(Worker worker, start_worker(user, std::move(hand), patience, work));
+  TRY(Worker worker, start_worker(user, std::move(hand), options, work));
   monitor.serve(std::move(worker));
   const WorkerDeath death = monitor.death();
   if (monitor.left_command_unstarted()) {
@@ -422,7 +422,7 @@ Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const 
       const WorkerTask say = [&](MonitorClient& client) { return after_death(client, death); };
       TRY(auto unheard, Channel::make_pair());  // it needs no hand
       unheard.first.close();
-      auto second = start_worker(user, std::move(unheard.second), patience, say);
+      auto second = start_worker(user, std::move(unheard.second), options, say);
       if (second) {
         monitor.serve(*std::move(second));
       } else {

@@ -43,6 +43,8 @@ struct MonitorOptions {
   std::vector<std::string> files = {};   // that the worker may have written
   // What the names of variables begin with that the worker may change for the command.
   std::vector<std::string> variables = {};
+  // Attached, its starter's environment is not the worker's, but for these.
+  std::vector<std::string> kept_variables = {};
   bool passes_exit_code = true;  // of a command that failed, whatever the worker says
   int exit_without_worker = 0;   // where it has died, and the command did not fail
   MonitorPatience patience = {};

@@ -52,6 +52,20 @@ bool is_core_pmu(std::uint32_t type) {
   return false;
 }
 
+// AnyThread (Intel SDM 3B, IA32_PERFEVTSELx): what the core's other hardware thread does may be
+// another user's, so the kernel has it for root alone. Other makers have no such bit.
+bool counts_both_threads(const perf_event_attr& asked) {
+#if defined(__x86_64__)
+  constexpr std::uint64_t kAnyThread = std::uint64_t{1} << 21U;
+  return asked.type != PERF_TYPE_HARDWARE && asked.type != PERF_TYPE_SOFTWARE &&
+         asked.type != PERF_TYPE_HW_CACHE && asked.type != PERF_TYPE_TRACEPOINT &&
+         (asked.config & kAnyThread) != 0;
+#else
+  static_cast<void>(asked);
+  return false;
+#endif
+}
+
 // Has called fork, and no execve since: what it runs is hwprof.
 bool runs_our_copy(pid_t process) {
   constexpr std::size_t kFlags = 9 - 3;    // proc_pid_stat(5), and the first of stat_fields()
@@ -139,6 +153,8 @@ Result<perf_event_attr> Requests::checked(const perf_event_attr& asked) const {
                        asked.type == PERF_TYPE_HW_CACHE || asked.type == PERF_TYPE_RAW;
   if (!own_probe && !generic && !is_core_pmu(asked.type))
     return refused(EPERM, "this event is none that the monitor opens");
+  if (counts_both_threads(asked))
+    return refused(EPERM, "this event counts what another thread of the core does, too");
   perf_event_attr attr{};
   attr.size = sizeof attr;
   attr.type = asked.type;

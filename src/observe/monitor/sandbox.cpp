@@ -1,5 +1,6 @@
 #include "src/observe/monitor/sandbox.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -16,7 +17,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <string_view>
+#include <utility>
+
+#include "src/base/unique_fd.h"
 
 namespace hwprof::observe {
 namespace {
@@ -76,6 +82,9 @@ constexpr int kForbidden[] = {
     SCMP_SYS(quotactl),
     SCMP_SYS(syslog),
 };
+constexpr const char* kNobodysSecrets[] = {"PATH=",     "TERM=", "COLORTERM=", "COLUMNS=",
+                                           "NO_COLOR=", "LANG=", "LC_",        "TZ=",
+                                           "HWPROF_"};
 // To be root of a namespace of one's own opens much of the kernel.
 constexpr scmp_datum_t kNamespaces[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWNET,   CLONE_NEWPID,
                                         CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
@@ -163,6 +172,32 @@ void close_all_but(std::initializer_list<int> kept) {
     next = end + 1;
   }
   close_between(next, ~0U);
+}
+
+void keep_variables(std::span<const std::string> kept) {
+  char** next = environ;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    if (std::any_of(kept.begin(), kept.end(),
+                    [&](const std::string& name) { return variable.starts_with(name); })) {
+      *next++ = *entry;
+    } else {
+      ::explicit_bzero(*entry, variable.size());
+    }
+  }
+  if (next != nullptr) *next = nullptr;
+}
+
+void leave_what_is_the_starters(std::vector<std::string> kept) {
+  kept.insert(kept.end(), std::begin(kNobodysSecrets), std::end(kNobodysSecrets));
+  keep_variables(kept);
+  ::setsid();  // else /dev/tty is the starter's terminal
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(nothing.get(), standard);
+  if (::isatty(STDERR_FILENO) != 1) return;
+  // A terminal is open for both as a rule. Where it cannot be had for writing alone, it is not had.
+  const UniqueFd written(::open("/proc/self/fd/2", O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  ::dup2(written.valid() ? written.get() : nothing.get(), STDERR_FILENO);
 }
 
 Result<void> enter_sandbox(const Account& account, std::initializer_list<int> kept) {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "src/base/account.h"
 #include "src/base/result.h"
@@ -10,6 +13,14 @@ namespace hwprof::observe {
 
 // What hwprof was started with, and what another part of it has open. The standard ones stay.
 void close_all_but(std::initializer_list<int> kept);
+
+// Those alone whose names begin so; the others' bytes are overwritten.
+void keep_variables(std::span<const std::string> kept);
+
+// What is whoever's who attached hwprof, and not the observed user's: the terminal, what could be
+// read from standard input, and the environment but for what a terminal or the loader of programs
+// reads, and `kept`.
+void leave_what_is_the_starters(std::vector<std::string> kept);
 
 // For good: takes the account's rights (root alone can have others), then no capabilities, no way
 // to get rights by execve, a limit on its memory, and no system calls but those that reading,

@@ -25,13 +25,16 @@ struct Channels {
 };
 
 // The worker's process from its first moment to its last.
-[[noreturn]] void be_worker(const Account& user, Channels to, std::chrono::milliseconds patience,
+[[noreturn]] void be_worker(const Account& user, Channels to, const MonitorOptions& options,
                             const WorkerTask& work) {
   SignalWatch::restore_in_child();
+  // A command has it all as well.
+  if (options.attach) leave_what_is_the_starters(options.kept_variables);
   ignore_file_size_limit();  // it counts for the memory file of the audit library, too
   auto given_up = enter_sandbox(
       user, {to.questions.descriptor(), to.events.descriptor(), to.hand.descriptor()});
-  MonitorClient client(std::move(to.questions), std::move(to.events), std::move(to.hand), patience);
+  MonitorClient client(std::move(to.questions), std::move(to.events), std::move(to.hand),
+                       options.patience.answer);
   client.finish(given_up ? work(client) : error_of(given_up));
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -44,7 +47,7 @@ struct Channels {
 
 }  // namespace
 
-Result<Worker> start_worker(const Account& user, Channel hand, std::chrono::milliseconds patience,
+Result<Worker> start_worker(const Account& user, Channel hand, const MonitorOptions& options,
                             const WorkerTask& work) {
   TRY(auto questions, Channel::make_pair());
   TRY(auto events, Channel::make_pair());
@@ -56,7 +59,7 @@ Result<Worker> start_worker(const Account& user, Channel hand, std::chrono::mill
     questions.first.close();
     events.first.close();
     be_worker(user, {std::move(questions.second), std::move(events.second), std::move(hand)},
-              patience, work);
+              options, work);
   }
   hand.close();
   questions.second.close();

@@ -20,8 +20,8 @@ struct Worker {
   Channel questions, events;
 };
 
-// `hand`: the worker's end of the channel to the hand, which answers within `patience`.
-Result<Worker> start_worker(const Account& user, Channel hand, std::chrono::milliseconds patience,
+// `hand`: the worker's end of the channel to the hand.
+Result<Worker> start_worker(const Account& user, Channel hand, const MonitorOptions& options,
                             const WorkerTask& work);
 
 // "12 MiB of memory at most": of this process, for --verbose.
