@@ -82,9 +82,8 @@ constexpr int kForbidden[] = {
     SCMP_SYS(quotactl),
     SCMP_SYS(syslog),
 };
-constexpr const char* kNobodysSecrets[] = {"PATH=",     "TERM=", "COLORTERM=", "COLUMNS=",
-                                           "NO_COLOR=", "LANG=", "LC_",        "TZ=",
-                                           "HWPROF_"};
+constexpr const char* kNobodysSecrets[] = {
+    "PATH=", "TERM=", "COLORTERM=", "COLUMNS=", "NO_COLOR=", "LANG=", "LC_", "TZ=", "HWPROF_"};
 // To be root of a namespace of one's own opens much of the kernel.
 constexpr scmp_datum_t kNamespaces[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWNET,   CLONE_NEWPID,
                                         CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
