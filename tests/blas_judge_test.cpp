@@ -1335,6 +1335,17 @@ TEST(CallRates, AreSharesOfTheTimeInCallsAndOfThePeakOfThePrecision) {
   EXPECT_EQ(untimed.peak_fraction_reason, "these calls are not timed");
 }
 
+TEST(CallRates, OfCallsThatOnlyMoveNumbersAreAbsent) {
+  report::BlasEvidence evidence = of_two_routines();
+  report::CallSite& copy = evidence.called.calls[0];
+  copy.symbol = "dcopy_";
+  copy.flops = 0;
+  add_call_rates(evidence, true);
+  EXPECT_EQ(gflops_of(copy), std::nullopt);
+  EXPECT_EQ(copy.peak_fraction, std::nullopt);
+  EXPECT_EQ(copy.peak_fraction_reason, "these calls compute nothing");
+}
+
 // The peak is of one core.
 TEST(CallRates, OfThreadsThatNobodyCountedHaveNoFractionOfThePeak) {
   report::BlasEvidence evidence = of_two_routines();

@@ -99,6 +99,43 @@ TEST(ShapeOfACall, IsFoundInEveryRoutineOfBlas2And3) {
   }
 }
 
+// LAPACK's sopbla.f: a rotation takes four multiplications and two additions a pair.
+TEST(ShapeOfACall, OfTwoVectorsIsTheirLength) {
+  struct Vectors {
+    const char* symbol;
+    double flops;  // of 7 numbers
+  };
+  for (const Vectors& call : {Vectors{"dsdot_", 14},
+                              {"snrm2_", 14},
+                              {"scnrm2_", 28},
+                              {"dznrm2_", 28},
+                              {"dasum_", 7},
+                              {"scasum_", 14},
+                              {"sscal_", 7},
+                              {"zscal_", 42},
+                              {"csscal_", 14},
+                              {"zdscal_", 14},
+                              {"srot_", 42},
+                              {"zdrot_", 84},
+                              {"drotm_", 42},
+                              {"ccopy_", 0},
+                              {"dswap_", 0},
+                              {"isamax_", 0},
+                              {"izamax_", 0},
+                              {"cblas_scnrm2", 28},
+                              {"scipy_cblas_idamax64_", 0}}) {
+    Shape shape;
+    ASSERT_TRUE(shape_of_call(call.symbol, {7}, shape)) << call.symbol;
+    EXPECT_EQ(shape, (Shape{1, 1, 7, 0})) << call.symbol;
+    EXPECT_EQ(flops_of(call.symbol, shape), call.flops) << call.symbol;
+  }
+  Shape shape;
+  ASSERT_TRUE(shape_of_call("sdsdot_", {7}, shape));
+  Routine routine;
+  for (const char* none : {"icopy_", "crot_", "cnrm2_", "iamax_", "scopy", "znrm2_"})
+    EXPECT_FALSE(find_routine(none, routine)) << none;
+}
+
 TEST(ShapeOfACall, StandsBehindTheLayoutInC) {
   Shape shape;
   ASSERT_TRUE(shape_of_call("cblas_dgemm", {101, 111, 112, 5, 6, 7}, shape));
@@ -116,7 +153,7 @@ TEST(ShapeOfACall, StandsBehindTheLayoutInC) {
 TEST(ShapeOfACall, ThatIsOnlyCountedHasNone) {
   Shape shape;
   for (const char* symbol : {"dgbmv_", "ssbmv_", "zhbmv_", "ctbmv_", "dtbsv_", "sgemm_batch_",
-                             "cblas_dgemm_batch_strided", "zdotc_"}) {
+                             "cblas_dgemm_batch_strided", "zdotc_", "drotg_", "srotmg_"}) {
     Routine routine;
     EXPECT_TRUE(find_routine(symbol, routine)) << symbol;
     EXPECT_FALSE(shape_of_call(symbol, {'N', 'N', 5, 6, 7}, shape)) << symbol;

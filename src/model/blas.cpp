@@ -15,7 +15,7 @@ std::string form_of(const CallShape& shape) {
 }
 
 std::optional<double> gflops_of(const CallSite& site) {
-  if (!site.flops || site.time_ns.value_or(0) <= 0) return std::nullopt;
+  if (site.flops.value_or(0) <= 0 || site.time_ns.value_or(0) <= 0) return std::nullopt;
   return *site.flops / *site.time_ns;
 }
 

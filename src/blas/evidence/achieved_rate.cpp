@@ -154,6 +154,7 @@ std::string why_no_peak(const report::CallSite& site, const report::BlasEvidence
   if (evidence.called.lost > 0) return lost_text(evidence.called);
   if (site.time_ns.value_or(0) <= 0) return "these calls are not timed";
   if (!site.flops) return "the FLOP of these calls are not known";
+  if (*site.flops <= 0) return "these calls compute nothing";
   if (is_narrow(site.symbol)) return "no peak of this precision is measured";
   return evidence.achieved_rate.core_peak_gflops.value_or(0) > 0 ? "" : "no peak was measured";
 }

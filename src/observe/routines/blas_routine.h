@@ -18,6 +18,10 @@ enum class Work : unsigned char {
   kTriangle,    // the same with a triangular k x k matrix, or solved for it
   kHalf,        // of the n x n result of a product, one triangle
   kHalfOfBoth,  // the same of two products, A B' + B A'
+  kScaling,     // of k numbers
+  kSum,         // of k numbers
+  kRotation,    // of k pairs of numbers
+  kMoving,      // of k numbers, which computes nothing
 };
 
 // Where the routine's are not known. No BLAS routine has more.
@@ -29,6 +33,7 @@ struct Routine {
   bool by_reference = false;  // dimensions and letters are passed by pointer, as Fortran does
   bool wide = false;          // dimensions are 64-bit by the name of the routine
   bool complex = false;
+  bool parts = false;   // real arithmetic on the real and on the imaginary parts
   bool layout = false;  // the first argument says whether rows or columns are contiguous
   Work work = Work::kUnknown;
   // Which integer arguments, counted from 0, hold the dimensions and what the call says of its
@@ -58,6 +63,7 @@ struct Operation {
   Work work = Work::kUnknown;
   const char* arguments = "";
   bool replayed = true;  // false: some libraries have no such routine, or it returns by a pointer
+  bool parts = false;    // of complex numbers, by real arithmetic on their parts
 };
 
 // The dimensions of what comes in batches do not tell how many there are; those of bands are four.
@@ -109,6 +115,29 @@ inline constexpr Operation kOperations[] = {
     {"dotu_sub", "cz", false, false, Work::kProduct, "kxyr", false},
     {"dotc_sub", "cz", false, false, Work::kProduct, "kxyr", false},
     {"axpy", "sdcz", false, false, Work::kProduct, "kaxy"},
+    {"sdot", "d", false, false, Work::kProduct, "kxy", false},    // dsdot
+    {"dsdot", "s", false, false, Work::kProduct, "kaxy", false},  // sdsdot
+    {"nrm2", "sd", false, false, Work::kProduct, "kx", false},
+    {"cnrm2", "s", false, false, Work::kProduct, "kx", false, true},
+    {"znrm2", "d", false, false, Work::kProduct, "kx", false, true},
+    {"asum", "sd", false, false, Work::kSum, "kx", false},
+    {"casum", "s", false, false, Work::kSum, "kx", false, true},
+    {"zasum", "d", false, false, Work::kSum, "kx", false, true},
+    {"scal", "sdcz", false, false, Work::kScaling, "kax", false},
+    {"sscal", "c", false, false, Work::kScaling, "kpx", false, true},
+    {"dscal", "z", false, false, Work::kScaling, "kpx", false, true},
+    {"rot", "sd", false, false, Work::kRotation, "kxypq", false},
+    {"srot", "c", false, false, Work::kRotation, "kxypq", false, true},
+    {"drot", "z", false, false, Work::kRotation, "kxypq", false, true},
+    {"rotm", "sd", false, false, Work::kRotation, "kxyP", false},
+    {"copy", "sdcz", false, false, Work::kMoving, "kxy", false},
+    {"swap", "sdcz", false, false, Work::kMoving, "kxy", false},
+    {"samax", "i", false, false, Work::kMoving, "kx", false},
+    {"damax", "i", false, false, Work::kMoving, "kx", false},
+    {"camax", "i", false, false, Work::kMoving, "kx", false},
+    {"zamax", "i", false, false, Work::kMoving, "kx", false},
+    {"rotg", "sdcz", false, false},
+    {"rotmg", "sd", false, false},
 };
 
 // Products on narrow types (bfloat16, half), whose names do not begin with one of the four letters.
@@ -170,7 +199,8 @@ constexpr unsigned char count_arguments(const Operation& operation, bool c_inter
 constexpr void set_operation(const Operation& operation, bool c_interface, bool complex,
                              Routine& routine) {
   routine.timed = operation.timed;
-  routine.complex = complex;
+  routine.complex = complex && !operation.parts;
+  routine.parts = operation.parts;
   routine.layout = c_interface && operation.layout_in_c;
   routine.work = operation.work;
   routine.arguments = count_arguments(operation, c_interface);

@@ -9,7 +9,7 @@ namespace hwprof::observe {
 // Of a complex number a multiplication is six operations and an addition two.
 constexpr double flop_count(const Routine& routine, const Shape& shape) {
   const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
-             k = static_cast<double>(shape.k);
+             k = static_cast<double>(shape.k) * (routine.parts ? 2 : 1);
   double multiplications = 0, additions = 0;
   switch (routine.work) {
     case Work::kUnknown:
@@ -27,6 +27,18 @@ constexpr double flop_count(const Routine& routine, const Shape& shape) {
     case Work::kHalfOfBoth:
       multiplications = k * n * n;
       additions = n > 0 && k > 0 ? k * n * n + n : 0;
+      break;
+    case Work::kScaling:
+      multiplications = k;
+      break;
+    case Work::kSum:
+      additions = k;
+      break;
+    case Work::kRotation:
+      multiplications = 4 * k;
+      additions = 2 * k;
+      break;
+    case Work::kMoving:
       break;
   }
   return routine.complex ? 6 * multiplications + 2 * additions : multiplications + additions;
