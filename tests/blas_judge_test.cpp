@@ -1127,6 +1127,30 @@ TEST(RunVerdict, IsNotCalledWhereABlasIsOnlyLoaded) {
   EXPECT_THAT(result.findings.front(), StartsWith("No BLAS call: 90 % of the time is python3.11"));
 }
 
+// Whoever takes the probe away, or calls it where no call can be seen, leaves samples.
+TEST(RunVerdict, IsNotNotCalledWhereARoutineWasSampled) {
+  Program of;
+  load(of, kOpenBlas, Provider::kOpenBlas, true);
+  execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);
+  of.evidence.executed.by_symbol.push_back({"cblas_sgemm", kOpenBlas, 3, 0.03});
+  watch(of, 2);
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  EXPECT_THAT(of.judged().why,
+              ::testing::HasSubstr("no BLAS call was seen, but 3 samples lie in cblas_sgemm of"));
+  of.evidence.executed.by_symbol.front().name = "main";
+  EXPECT_EQ(of.judged().verdict, kNotCalled);
+}
+
+TEST(RunVerdict, CallsThatOnlyMoveNumbersAreNotSmallCalls) {
+  Program of;
+  load(of, kOpenBlas, Provider::kOpenBlas, true);
+  call(of, kOpenBlas, 1, 2e6);
+  call(of, kOpenBlas, 100'000);
+  of.evidence.called.calls.back().flops = 0;
+  execute(of, kOpenBlas, 0.9, "512");
+  EXPECT_NE(of.judged().verdict, kOverheadBound);
+}
+
 TEST(RunVerdict, IsNotCalledOnlyWhereEveryProgramWasWatched) {
   Program of;
   execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);

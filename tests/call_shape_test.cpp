@@ -136,6 +136,37 @@ TEST(ShapeOfACall, OfTwoVectorsIsTheirLength) {
     EXPECT_FALSE(find_routine(none, routine)) << none;
 }
 
+// Counted by hand: an elimination of 3 x 3 takes 3 reciprocals, 2 + 1 products with them, and
+// 4 + 1 products and differences.
+TEST(ShapeOfACall, OfLapackIsItsMatrixAndItsRightHandSides) {
+  struct Case {
+    const char* symbol;
+    Arguments arguments;
+    Shape shape;
+    double flops;
+  };
+  for (const Case& call : {Case{"dgetrf_", {3, 3}, {3, 3, 1, 0}, 16},
+                           Case{"dgetrf_", {3, 2}, {3, 2, 1, 0}, 2 + 2 + 1 + 2 * 2},
+                           Case{"dgetrf_", {2, 3}, {2, 3, 1, 0}, 2 + 1 + 2 * 2},
+                           Case{"zgetrf_", {3, 3}, {3, 3, 1, 0}, 6 * 11 + 2 * 5},
+                           Case{"dgetrs_", {'T', 3, 2}, {3, 2, 1, kTransposedA}, 2 * (9 + 6)},
+                           Case{"sgesv_64_", {3, 2}, {3, 2, 1, 0}, 16 + 2 * (9 + 6)},
+                           Case{"dpotrf_", {'U', 2}, {2, 2, 1, 0}, 2 + 1 + 1 + 1},
+                           Case{"dpotrs_", {'U', 3, 2}, {3, 2, 1, 0}, 2 * (12 + 6)},
+                           Case{"dposv_", {'L', 2, 1}, {2, 1, 1, 0}, 5 + 6 + 2},
+                           Case{"dtrtri_", {'U', 'N', 2}, {2, 2, 1, 0}, 4 + 0}}) {
+    Shape shape;
+    ASSERT_TRUE(shape_of_call(call.symbol, call.arguments, shape)) << call.symbol;
+    EXPECT_EQ(shape, call.shape) << call.symbol;
+    EXPECT_NEAR(flops_of(call.symbol, shape), call.flops, 1e-9) << call.symbol;
+  }
+  Routine routine;
+  ASSERT_TRUE(find_routine("zheevd_", routine));
+  EXPECT_TRUE(routine.lapack && !routine.blas && routine.work == Work::kUnknown);
+  EXPECT_FALSE(find_routine("cblas_dgesv", routine));
+  EXPECT_FALSE(find_routine("dheevd_", routine));
+}
+
 TEST(ShapeOfACall, StandsBehindTheLayoutInC) {
   Shape shape;
   ASSERT_TRUE(shape_of_call("cblas_dgemm", {101, 111, 112, 5, 6, 7}, shape));

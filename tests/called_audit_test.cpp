@@ -73,6 +73,26 @@ TEST_P(OddCalls, AreAsTheyAreAlone) {
   EXPECT_GE(all_calls(called), 1U);
 }
 
+// They are no calls of a BLAS: those that LAPACK makes of one are counted where they are made.
+TEST(CalledAudit, TellsLapackApart) {
+  const auto [called, status] = blas::watch(Way::kAudit, {ODD_CALLS, "lapack"});
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(all_calls(called), 0U);
+  ASSERT_EQ(called.lapack.size(), 2U);
+  const bool solution_first = called.lapack[0].symbol == "dgesv_";
+  const report::CallSite& solution = called.lapack[solution_first ? 0 : 1];
+  const report::CallSite& values = called.lapack[solution_first ? 1 : 0];
+  EXPECT_EQ(solution.symbol, "dgesv_");
+  EXPECT_EQ(solution.count, 1U);
+  ASSERT_EQ(solution.shapes.size(), 1U);
+  EXPECT_EQ(solution.shapes[0].m, 3U);
+  EXPECT_EQ(solution.shapes[0].n, 2U);
+  EXPECT_DOUBLE_EQ(solution.flops.value_or(0), 16 + 2 * (9 + 6));
+  EXPECT_EQ(values.symbol, "dgesvd_");
+  EXPECT_TRUE(values.time_ns.has_value());
+  EXPECT_FALSE(values.flops);
+}
+
 TEST(CalledAudit, SaysWhichCallsDidNotReturn) {
   const auto [called, status] = blas::watch(Way::kAudit, {ODD_CALLS, "longjmp"});
   const auto gemv = of_symbol(called, "cblas_dgemv");

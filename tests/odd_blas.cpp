@@ -19,6 +19,19 @@ void sgemm_(const char* transpose_a, const char* transpose_b, const int* m, cons
          *alpha + *beta + static_cast<float>(1000 * length_a + 10000 * length_b);
 }
 
+// LAPACK, with a result in the last argument.
+void dgesv_(const int* n, const int* right_sides, double*, const int* lda, int*, double*,
+            const int* ldb, int* info) {
+  *info = *n + 10 * *right_sides + 100 * *lda + 1000 * *ldb;
+}
+
+void dgesvd_(const char* job_u, const char* job_v, const int* m, const int* n, double*,
+             const int* lda, double*, double*, const int* ldu, double*, const int* ldv, double*,
+             const int* work, int* info, unsigned long length_u, unsigned long length_v) {
+  *info = *job_u + *job_v + *m + *n + *lda + *ldu + *ldv + *work +
+          static_cast<int>(1000 * length_u + 10000 * length_v);
+}
+
 double _Complex zdotc_(const int* n, const void*, const int* step_x, const void*,
                        const int* step_y) {
   double _Complex result;

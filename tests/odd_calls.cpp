@@ -21,6 +21,10 @@ void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const f
 void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*,
             const float*, const int*, const float*, const int*, const float*, float*, const int*,
             unsigned long, unsigned long);
+void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
+void dgesvd_(const char*, const char*, const int*, const int*, double*, const int*, double*,
+             double*, const int*, double*, const int*, double*, const int*, int*, unsigned long,
+             unsigned long);
 double _Complex zdotc_(const int*, const void*, const int*, const void*, const int*);
 double cblas_ddot(int, const double*, int, const double*, int);
 void cblas_dgemv(int, int, int, int, double, const double*, int, const double*, int, double,
@@ -49,6 +53,16 @@ bool arguments() {
   sgemm_("N", "T", &one, &two, &three, &half, nullptr, &one, nullptr, &two, &quarter, &c, &three, 1,
          2);
   return c == 'N' + 'T' + 12 + 0.75F + 21000;
+}
+
+bool lapack() {
+  const int one = 1, two = 2, three = 3, four = 4, five = 5;
+  int info = 0;
+  dgesv_(&three, &two, nullptr, &four, nullptr, nullptr, &five, &info);
+  if (info != 3 + 20 + 400 + 5000) return false;
+  dgesvd_("A", "S", &one, &two, nullptr, &three, nullptr, nullptr, &four, nullptr, &five, nullptr,
+          &three, &info, 1, 2);
+  return info == 'A' + 'S' + 1 + 2 + 3 + 4 + 5 + 3 + 21000;
 }
 
 bool results() {
@@ -185,7 +199,7 @@ constexpr struct {
     {"arguments", arguments}, {"results", results},          {"throw", throws},
     {"longjmp", jumps},       {"recursion", recursion},      {"threads", threads},
     {"backtrace", unwinds},   {"tail", tail_call},           {"swapcontext", switches},
-    {"exit", exits},          {"pthread_exit", thread_ends},
+    {"exit", exits},          {"pthread_exit", thread_ends}, {"lapack", lapack},
 };
 
 }  // namespace

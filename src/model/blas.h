@@ -218,6 +218,7 @@ std::optional<double> gflops_of(const CallSite& site);
 struct Called {
   std::string how = "none";        // "uprobe", "audit", "none"
   std::vector<CallSite> calls;     // outermost calls only; most FLOP first
+  std::vector<CallSite> lapack;    // by "audit" alone; calls of a BLAS lie within them
   std::optional<double> wall_ns;   // with at least one thread inside those that have a time
   std::uint64_t lost = 0;          // records that the kernel dropped: counts are then too low
   std::optional<double> added_ns;  // CPU time that watching has cost the program, estimated

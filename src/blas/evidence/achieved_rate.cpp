@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -62,8 +63,22 @@ bool is_product_of_blas(const std::string& symbol) {
   return observe::find_routine(symbol.c_str(), routine) && routine.blas;
 }
 
+// In calls of LAPACK, but for those of a BLAS within them that were seen: a LAPACK that calls
+// itself, or what it is linked with, is not.
+double lapack_ns(const report::Called& called) {
+  std::set<std::string> servers;
+  for (const report::CallSite& site : called.lapack) servers.insert(site.library);
+  double ns = 0;
+  for (const report::CallSite& site : called.lapack)
+    if (!servers.contains(site.caller)) ns += site.time_ns.value_or(0);
+  for (const report::CallSite& site : called.calls)
+    if (servers.contains(site.caller)) ns -= site.time_ns.value_or(0);
+  return std::max(0.0, ns);
+}
+
 Total total(const report::Called& called) {
   Total total;
+  total.unknown_ns = lapack_ns(called);
   for (const report::CallSite& site : called.calls) {
     if (!is_product_of_blas(site.symbol)) continue;
     if (!site.flops) {
@@ -71,6 +86,7 @@ Total total(const report::Called& called) {
       if (!site.time_ns) total.untold = site.symbol;
       continue;
     }
+    if (*site.flops <= 0) continue;  // it moves numbers
     total.all.add(site);
     if (site.time_ns.value_or(0) > 0) total.timed.add(site);
   }

@@ -81,6 +81,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.how = "audit";
   observe::AuditedCalls found = audit.finish();
   called.calls = std::move(found.sites);
+  called.lapack = std::move(found.lapack);
   called.wall_ns = found.wall_ns;
   called.spans = std::move(found.spans);
   called.spans_note = std::move(found.spans_note);

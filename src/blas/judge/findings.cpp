@@ -87,6 +87,7 @@ void add_served(const report::BlasEvidence& evidence, const ProviderAtWork& work
       foreign.push_back(fmt::format("{}, served by {}.", calls_of(site), file_label(site.library)));
     }
   }
+  const auto& lapack = evidence.called.lapack;
   std::string sentence;
   if (!own.empty()) {
     sentence = fmt::format("{}, served by {}", fmt::join(own, " and "), served_by(work));
@@ -96,13 +97,18 @@ void add_served(const report::BlasEvidence& evidence, const ProviderAtWork& work
       sentence += fmt::format(" at {:.2g} % of the FMA peak", 100 * *reached);
   } else {
     sentence = fmt::format("{} of the time is in {}", percent(work.blas_share), served_by(work));
-    if (evidence.called.how != "none") {
+    if (!lapack.empty()) {
+      sentence += "; no call of a BLAS was seen: it calls itself for LAPACK";
+    } else if (evidence.called.how != "none") {
       sentence += "; no call into it was seen: it is linked statically, or calls itself (LAPACK)";
     }
   }
   if (!loss.empty()) sentence += "; " + loss;
   all.push_back(sentence + ".");
   all.insert(all.end(), foreign.begin(), foreign.end());
+  if (!lapack.empty())
+    all.push_back(fmt::format("Of LAPACK: {}, served by {}.", calls_of(lapack.front()),
+                              file_label(lapack.front().library)));
 }
 
 void add_other(const ProviderAtWork& work, bool no_call, std::vector<std::string>& all) {

@@ -31,11 +31,14 @@ constexpr double kWorthThreads = 2.0 * 128 * 128 * 128;
 // The mean of products that are dominated by the cost of calling: 16 x 16 x 16.
 constexpr double kOverheadFlops = 2.0 * 16 * 16 * 16;
 
-// Mean over all calls of a BLAS; absent where none was seen, or the FLOP of some are not known.
+// Mean over all calls of a BLAS that compute; absent where none was seen, the FLOP of some are not
+// known, or LAPACK was called, which need not call a BLAS that can be seen.
 std::optional<double> flops_of_a_call(const report::BlasEvidence& evidence) {
   double flops = 0, calls = 0;
+  if (!evidence.called.lapack.empty()) return std::nullopt;
   for (const report::CallSite& site : evidence.called.calls) {
     if (!site.flops) return std::nullopt;
+    if (*site.flops <= 0) continue;
     flops += *site.flops;
     calls += static_cast<double>(site.count);
   }
@@ -197,6 +200,17 @@ std::string what_was_not_watched(const report::Called& called) {
                      *called.executions_watched, *called.executions);
 }
 
+// A routine that ran all the same: called within its library, or by who keeps its calls from being
+// seen. Null: none that was sampled.
+const report::SampleShare* sampled_routine(const report::Executed& executed) {
+  const auto found = std::find_if(
+      executed.by_symbol.begin(), executed.by_symbol.end(), [](const report::SampleShare& share) {
+        observe::Routine routine;
+        return observe::find_routine(share.name.c_str(), routine) && routine.blas;
+      });
+  return found != executed.by_symbol.end() ? &*found : nullptr;
+}
+
 void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWork& work,
                         const Thresholds& thresholds, RunBlas& result) {
   const bool watched = evidence.called.how != "none";
@@ -224,6 +238,14 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
                              work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
                              what_was_not_watched(called));
     if (called.how == "audit") result.fix = "run hwprof as root, with --calls-by uprobes";
+    return;
+  }
+  const report::SampleShare* inside = sampled_routine(evidence.executed);
+  if (called.calls.empty() && inside != nullptr) {
+    result.why = fmt::format(
+        "no BLAS call was seen, but {} in {} of {}",
+        inside->samples == 1 ? "1 sample lies" : fmt::format("{} samples lie", inside->samples),
+        inside->name, file_label(inside->library));
     return;
   }
   result.verdict = VerdictKind::kNotCalled;

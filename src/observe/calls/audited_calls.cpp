@@ -37,7 +37,7 @@ std::string canonical(const std::string& path) {
 
 struct Bound {
   std::string symbol, caller, library;
-  bool blas = true;
+  bool blas = true, lapack = false;
   ShapeCounts shapes;
   std::set<std::uint32_t> places;  // of its sites in the table
 };
@@ -74,6 +74,7 @@ std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place, d
     return std::nullopt;
   }
   bound.blas = routine.blas;
+  bound.lapack = routine.lapack;
   bound.shapes = ShapeCounts(routine);
   for (const audit::Shard& shard : site.shards) read_shard(shard, ns_per_tick, bound.shapes);
   if (bound.shapes.all().count == 0) return std::nullopt;
@@ -178,8 +179,10 @@ std::string name_of(const audit::Table& table, const LongCalls::Call& call,
 void write_spans(const audit::Table& table, const LongCalls& long_calls, const Bindings& bindings,
                  double ns_per_tick, AuditedCalls& to) {
   std::map<std::uint32_t, const std::string*> symbols;
-  for (const auto& [key, bound] : bindings)
+  for (const auto& [key, bound] : bindings) {
+    if (bound.lapack) continue;  // calls of a BLAS lie within it
     for (const std::uint32_t place : bound.places) symbols[place] = &bound.symbol;
+  }
   std::vector<LongCalls::Call> calls;
   for (const LongCalls::Call& call : long_calls.longest())
     if (symbols.contains(call.site)) calls.push_back(call);
@@ -197,7 +200,8 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
          .duration_ns = static_cast<double>(call.ticks()) * ns_per_tick});
   }
   std::uint64_t all = 0;
-  for (const auto& [key, bound] : bindings) all += bound.shapes.all().count;
+  for (const auto& [key, bound] : bindings)
+    if (!bound.lapack) all += bound.shapes.all().count;
   if (all <= calls.size()) return;
   const auto shortest = std::max_element(calls.begin(), calls.end(), longer);
   to.spans_note =
@@ -262,9 +266,12 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
     bound.shapes.write(site);
     const CountedCalls calls = bound.shapes.all();
     result.open += calls.count - calls.timed;
-    result.sites.push_back(std::move(site));
+    (bound.lapack ? result.lapack : result.sites).push_back(std::move(site));
   }
   most_flop_first(result.sites);
+  std::stable_sort(result.lapack.begin(), result.lapack.end(), [](const auto& a, const auto& b) {
+    return a.time_ns.value_or(0) > b.time_ns.value_or(0);
+  });
   result.wall_ns = wall_of(outer, table, long_calls, ns_per_tick);
   write_spans(table, long_calls, outer, ns_per_tick, result);
   return result;

@@ -16,6 +16,7 @@ namespace hwprof::observe {
 
 struct AuditedCalls {
   std::vector<report::CallSite> sites;  // of outermost calls
+  std::vector<report::CallSite> lapack;
   // With at least one thread inside a call of a BLAS. Absent where several threads made many calls
   // too short to be recorded one by one.
   std::optional<double> wall_ns;

@@ -32,6 +32,7 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
     elf.each_symbol(table, [&](const ElfSymbol& symbol) {
       Routine routine;
       if (!symbol.defined || !symbol.function || !find_routine(symbol.name, routine)) return;
+      if (routine.lapack) return;  // a library that calls its own would be probed at each
       const auto holds = [&](const ElfSegment& segment) {
         return segment.executable && segment.holds_address(symbol.address);
       };

@@ -1,12 +1,13 @@
-// Which functions are BLAS routines, by the name of their symbol, and where each finds the
-// dimensions of its product. Read by the uprobes and by the audit library, which has no C++
-// library below it: plain constexpr code, no includes.
+// Which functions are routines of BLAS and LAPACK, by the name of their symbol, and where each
+// finds the dimensions of its product. Read by the uprobes and by the audit library, which has no
+// C++ library below it: plain constexpr code, no includes.
 //
 // Names are those of the Fortran and C interfaces with all suffixes in use: sgemm_, cblas_sgemm;
 // 64-bit integers sgemm_64_, sgemm64_, cblas_sgemm64_, cblas_sgemm_64; and the same with SciPy's
 // prefix, scipy_. Debian's ILP64 libraries have no suffix: their dimensions are read as 32 bits,
 // which on a little-endian machine is right below 2^31.
-// Sources: netlib BLAS and cblas.h, OpenBLAS exports/gensymbol, Intel oneMKL mkl_blas.h, dnnl.h.
+// Sources: netlib BLAS, LAPACK and cblas.h, OpenBLAS exports/gensymbol, Intel oneMKL mkl_blas.h,
+// dnnl.h.
 #pragma once
 
 namespace hwprof::observe {
@@ -22,13 +23,23 @@ enum class Work : unsigned char {
   kSum,         // of k numbers
   kRotation,    // of k pairs of numbers
   kMoving,      // of k numbers, which computes nothing
+  // LAPACK's, of a matrix with m rows or, where there is one, n right-hand sides.
+  kLu,               // of an m x n matrix
+  kLuSolution,       // with a factored matrix
+  kLuBoth,           // factored and solved
+  kCholesky,         // of a symmetric matrix
+  kCholeskyInverse,  // of a factored one
+  kCholeskySolution,
+  kCholeskyBoth,
+  kTriangleInverse,
 };
 
 // Where the routine's are not known. No BLAS routine has more.
 inline constexpr unsigned char kMostArguments = 24;
 
 struct Routine {
-  bool blas = true;           // false: a product of oneDNN, which is not BLAS
+  bool blas = true;  // false: a product of oneDNN, or LAPACK
+  bool lapack = false;
   bool timed = false;         // matrix products: long enough that the time inside means something
   bool by_reference = false;  // dimensions and letters are passed by pointer, as Fortran does
   bool wide = false;          // dimensions are 64-bit by the name of the routine
@@ -140,6 +151,52 @@ inline constexpr Operation kOperations[] = {
     {"rotmg", "sd", false, false},
 };
 
+// Of LAPACK those that take long. How many FLOP an eigenvalue takes lies in the numbers; what has a
+// workspace (geqrf) is called to ask for its size, too.
+inline constexpr Operation kLapack[] = {
+    {"getrf", "sdcz", true, false, Work::kLu, "mnAPP"},
+    {"getrs", "sdcz", true, false, Work::kLuSolution, "tmnAPBP"},
+    {"gesv", "sdcz", true, false, Work::kLuBoth, "mnAPBP"},
+    {"potrf", "sdcz", true, false, Work::kCholesky, "umAP"},
+    {"potri", "sdcz", true, false, Work::kCholeskyInverse, "umAP"},
+    {"potrs", "sdcz", true, false, Work::kCholeskySolution, "umnABP"},
+    {"posv", "sdcz", true, false, Work::kCholeskyBoth, "umnABP"},
+    {"trtri", "sdcz", true, false, Work::kTriangleInverse, "udmAP"},
+    {"getri", "sdcz", true, false},
+    {"sytrf", "sdcz", true, false},
+    {"hetrf", "cz", true, false},
+    {"sysv", "sdcz", true, false},
+    {"hesv", "cz", true, false},
+    {"gbsv", "sdcz", true, false},
+    {"geqrf", "sdcz", true, false},
+    {"geqp3", "sdcz", true, false},
+    {"gelqf", "sdcz", true, false},
+    {"orgqr", "sd", true, false},
+    {"ungqr", "cz", true, false},
+    {"ormqr", "sd", true, false},
+    {"unmqr", "cz", true, false},
+    {"gels", "sdcz", true, false},
+    {"gelsd", "sdcz", true, false},
+    {"gelsy", "sdcz", true, false},
+    {"gehrd", "sdcz", true, false},
+    {"gebrd", "sdcz", true, false},
+    {"sytrd", "sd", true, false},
+    {"hetrd", "cz", true, false},
+    {"syev", "sd", true, false},
+    {"heev", "cz", true, false},
+    {"syevd", "sd", true, false},
+    {"heevd", "cz", true, false},
+    {"syevr", "sd", true, false},
+    {"heevr", "cz", true, false},
+    {"sygvd", "sd", true, false},
+    {"hegvd", "cz", true, false},
+    {"geev", "sdcz", true, false},
+    {"gees", "sdcz", true, false},
+    {"hseqr", "sdcz", true, false},
+    {"gesvd", "sdcz", true, false},
+    {"gesdd", "sdcz", true, false},
+};
+
 // Products on narrow types (bfloat16, half), whose names do not begin with one of the four letters.
 inline constexpr const char* kNarrowProducts[] = {"sbgemm", "bgemm", "shgemm", "hgemm"};
 
@@ -196,8 +253,8 @@ constexpr unsigned char count_arguments(const Operation& operation, bool c_inter
   return static_cast<unsigned char>(count);
 }
 
-constexpr void set_operation(const Operation& operation, bool c_interface, bool complex,
-                             Routine& routine) {
+constexpr void set_operation(const Operation& operation, bool lapack, bool c_interface,
+                             bool complex, Routine& routine) {
   routine.timed = operation.timed;
   routine.complex = complex && !operation.parts;
   routine.parts = operation.parts;
@@ -208,6 +265,8 @@ constexpr void set_operation(const Operation& operation, bool c_interface, bool 
     const signed char at = position_of(letter, operation.arguments);
     return static_cast<signed char>(at < 0 || !routine.layout ? at : at + 1);
   };
+  routine.blas = !lapack;
+  routine.lapack = lapack;
   routine.m = position('m');
   routine.n = position('n');
   routine.k = position('k');
@@ -215,7 +274,12 @@ constexpr void set_operation(const Operation& operation, bool c_interface, bool 
   routine.transpose_a = position('t');
   routine.transpose_b = position('v');
   // A triangle's result is square; so is a matrix between two vectors, or beside another.
-  if (routine.work == Work::kHalf || routine.work == Work::kHalfOfBoth) {
+  if (routine.lapack) {
+    if (routine.work == Work::kCholesky || routine.work == Work::kCholeskyInverse ||
+        routine.work == Work::kTriangleInverse) {
+      routine.n = routine.m;
+    }
+  } else if (routine.work == Work::kHalf || routine.work == Work::kHalfOfBoth) {
     routine.m = routine.n = routine.m == kOne ? routine.n : routine.m;
   } else if (routine.side >= 0) {
     routine.k = kBySide;
@@ -245,16 +309,24 @@ constexpr bool find_routine(const char* name, Routine& routine) {
   for (const char* product : kNarrowProducts) {
     const char* suffix = after(rest, product);
     if (suffix != nullptr && is_suffix(suffix, c_interface, routine.wide)) {
-      return set_operation(kOperations[0], c_interface, false, routine), true;
+      return set_operation(kOperations[0], false, c_interface, false, routine), true;
     }
   }
-  for (const Operation& operation : kOperations) {
+  const auto is_named = [&](const Operation& operation, bool lapack) {
     const char* suffix = *rest != '\0' ? after(rest + 1, operation.name) : nullptr;
-    if (suffix == nullptr || !is_suffix(suffix, c_interface, routine.wide)) continue;
+    if (suffix == nullptr || !is_suffix(suffix, c_interface, routine.wide)) return false;
     for (const char* type = operation.types; *type != '\0'; ++type) {
       if (*type != *rest) continue;
-      return set_operation(operation, c_interface, *type == 'c' || *type == 'z', routine), true;
+      const bool complex = *type == 'c' || *type == 'z';
+      return set_operation(operation, lapack, c_interface, complex, routine), true;
     }
+    return false;
+  };
+  for (const Operation& operation : kOperations) {
+    if (is_named(operation, false)) return true;
+  }
+  for (const Operation& operation : kLapack) {
+    if (!c_interface && is_named(operation, true)) return true;
   }
   return false;
 }

@@ -15,13 +15,15 @@ namespace {
 constexpr std::size_t kMostCalls = 12;  // in lines of text
 constexpr std::size_t kMostShapes = 3;  // of one row
 
-std::string shapes_cell(const CallSite& site) {
+// LAPACK's have an m and an n: rows, and columns or right-hand sides.
+std::string shapes_cell(const CallSite& site, bool with_k = true) {
   std::vector<std::string> parts;
   for (const CallShape& shape : site.shapes) {
     if (parts.size() == kMostShapes) break;
     std::string form = form_of(shape);
     if (!form.empty()) form += ", ";
-    parts.push_back(fmt::format("{}x{}x{} ({}{})", shape.m, shape.n, shape.k, form, shape.count));
+    const std::string depth = with_k ? fmt::format("x{}", shape.k) : "";
+    parts.push_back(fmt::format("{}x{}{} ({}{})", shape.m, shape.n, depth, form, shape.count));
   }
   const bool more = site.shapes.size() > parts.size() || site.calls_of_other_shapes > 0;
   if (parts.empty()) return std::string(kAbsent);
@@ -57,6 +59,33 @@ void add_reasons(const CallSite& site, Reasons& reasons) {
 }
 
 }  // namespace
+
+Table lapack_table(const BlasEvidence& evidence) {
+  Table table{.title = "Calls of LAPACK, longest time first",
+              .columns = {{"routine", true},
+                          {"calls"},
+                          {"time"},
+                          {"GFLOP/s"},
+                          {"served by", true},
+                          {"called from", true},
+                          {"m x n (calls)", true}},
+              .rows = {},
+              .notes = {},
+              .most_rows = kMostCalls};
+  for (const CallSite& site : evidence.called.lapack) {
+    const std::optional<double> rate = gflops_of(site);
+    table.rows.push_back(
+        {"",
+         {site.symbol, fmt::format("{}", site.count),
+          site.time_ns ? duration(*site.time_ns) : std::string(kAbsent),
+          rate ? significant(*rate, 3) : std::string(kAbsent), file_name(site.library),
+          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site, false)},
+         fmt::format("/blas/evidence/called/lapack/{}", table.rows.size())});
+  }
+  if (!table.rows.empty())
+    table.notes.emplace_back("The calls of a BLAS that these make are among those above.");
+  return table;
+}
 
 Table calls_table(const BlasEvidence& evidence) {
   Table table{.title = "Calls of a BLAS, most FLOP first",

@@ -69,6 +69,7 @@ std::string peak_fraction_reason(const Profile& profile, const Row& row);
 
 // calls.cpp
 Table calls_table(const BlasEvidence& evidence);
+Table lapack_table(const BlasEvidence& evidence);
 
 // hotspots.cpp
 std::string symbol_cell(const std::string& symbol);  // "(no symbol)" for none

@@ -395,6 +395,7 @@ Document run_document(const Run& run) {
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
   document.add(thread_fields(run), kFull);
   document.in(Section::kHotspots).add(marked(calls_table(evidence), run));
+  document.in(Section::kHotspots).add(lapack_table(evidence));
   if (!evidence.called.spans.empty())
     document.add(Chart{"calls", "Calls of a BLAS over time, a lane a thread"});
   document.add(files_table(evidence.executed), kFull);
