@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/keyctl.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "src/base/text.h"
@@ -53,6 +56,28 @@ TEST(Account, ActingAsRootLeavesNoCapability) {
     EXPECT_EQ(effective_capabilities(), "CapEff:\t0000000000000000");
   }
   EXPECT_EQ(effective_capabilities(), before);
+}
+
+TEST(Account, AnotherUserHasNoKeysOfRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become others";
+  const auto nobody = find_account("nobody");
+  ASSERT_TRUE(nobody);
+  constexpr int kNoKeys = 77;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 ||
+        ::syscall(SYS_add_key, "user", "hwprof-test", "secret", 6, KEY_SPEC_SESSION_KEYRING) < 0)
+      ::_exit(kNoKeys);
+    if (!become(*nobody)) ::_exit(1);
+    const auto found =
+        ::syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", "hwprof-test", 0);
+    ::_exit(found < 0 ? 0 : 2);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoKeys) GTEST_SKIP() << "no keys here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Account, OfThisNamespaceIsMapped) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -117,6 +118,76 @@ TEST(Hand, DoesNotHoldUpHwprofWhereAFileSystemDoesNotAnswer) {
     }
     expect_no_child();
   }
+}
+
+// Has an event of that task, and gives it to the first who asks: the worker keeps nothing that it
+// has not opened itself.
+pid_t start_giver(pid_t task, const sockaddr_un& name) {
+  const UniqueFd listening(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (::bind(listening.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
+      ::listen(listening.get(), 1) != 0) {
+    return -1;
+  }
+  const pid_t giver = ::fork();
+  if (giver != 0) return giver;
+  perf_event_attr attr = clock_attr();
+  const auto event =
+      static_cast<int>(::syscall(SYS_perf_event_open, &attr, task, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  const UniqueFd taker(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  static_cast<void>(send_with(taker.get(), "x", 1, std::array{event}));
+  ::_exit(0);
+}
+
+// What lies in a channel is closed at the end, and the last close of an event waits for its
+// context.
+void expect_no_hang_at_exit() {
+  const Idle idle;
+  const std::array names{hidden_name("questions", ::getpid()), hidden_name("events", ::getpid())};
+  for (const sockaddr_un& name : names) ASSERT_GT(start_giver(idle.pid(), name), 0);
+  ::usleep(200'000);  // until they have their events
+  const FuseOfUser fuse(Held::kReadOfEvent, idle.pid());
+  if (!fuse.missing().empty()) {
+    for (const sockaddr_un& name : names) {  // or the givers would wait for ever
+      const UniqueFd way(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+      static_cast<void>(
+          ::connect(way.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name));
+    }
+    GTEST_SKIP() << fuse.missing();
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto before = std::chrono::steady_clock::now();
+    const pid_t hwprof = ::fork();
+    ASSERT_GE(hwprof, 0);
+    if (hwprof == 0) {
+      const auto code = in_worker(
+          [&](MonitorClient& monitor) -> Result<int> {
+            TRY(monitor.save_report("what is known"));
+            const int to = channels().at(1 + i);
+            const UniqueFd way(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+            HOLDS(::connect(way.get(), reinterpret_cast<const sockaddr*>(&names.at(i)),
+                            sizeof names[0]) == 0);
+            const int event = receive_descriptor(way.get()).release();
+            HOLDS(event >= 0);
+            const Question question{.ask = Ask::kEndWanted};
+            HOLDS(send_with(to, &question, sizeof question, std::array{event}));
+            ::_exit(0);
+          },
+          {.patience = kLittle, .write_report = [](const std::string&) {}});
+      ::_exit(code ? 5 : 6);
+    }
+    int status = 0;
+    while (::waitpid(hwprof, &status, WNOHANG) == 0 &&
+           std::chrono::steady_clock::now() - before < kBounded)
+      ::usleep(10'000);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status;
+    EXPECT_LT(std::chrono::steady_clock::now() - before, kBounded) << i;
+  }
+  EXPECT_TRUE(fuse.holds_somebody());
+}
+
+TEST(Hand, DoesNotHoldUpHwprofsExitWhereAnEventIsLeftInAChannel) {
+  expect_no_hang_at_exit();
+  expect_no_child();
 }
 
 pid_t hand_of(pid_t hwprof, pid_t worker) {

@@ -4,11 +4,17 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "src/observe/monitor/monitor.h"
 #include "src/observe/perf/rings.h"
@@ -53,6 +59,40 @@ inline bool send_with(int channel, const void* bytes, std::size_t size, std::spa
       .cmsg_len = CMSG_LEN(fds.size_bytes()), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
   std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
   return ::sendmsg(channel, &message, MSG_NOSIGNAL) >= 0;
+}
+
+// In a worker that has opened no socket: to the hand, to the monitor, and for the command's end.
+inline std::vector<int> channels() {
+  std::vector<int> sockets;
+  struct stat status {};
+  for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd)
+    if (::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) sockets.push_back(fd);
+  return sockets;
+}
+
+// Empty where none came.
+inline UniqueFd receive_descriptor(int socket) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || CMSG_FIRSTHDR(&message) == nullptr)
+    return {};
+  int given = -1;
+  std::memcpy(&given, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof given);
+  return UniqueFd(given);
+}
+
+inline sockaddr_un hidden_name(std::string_view what, long number) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "hwprof-test-%.*s-%ld",
+                static_cast<int>(what.size()), what.data(), number);
+  return name;
 }
 
 inline UniqueFd name_of(const char* path) { return UniqueFd(::open(path, O_PATH | O_CLOEXEC)); }

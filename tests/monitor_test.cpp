@@ -382,15 +382,6 @@ TEST(Monitor, WorkerHasNoDescriptorOfHwprofs) {
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
-// In a worker that has opened no socket: to the hand, to the monitor, and for the command's end.
-std::vector<int> channels() {
-  std::vector<int> sockets;
-  struct stat status {};
-  for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd)
-    if (::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) sockets.push_back(fd);
-  return sockets;
-}
-
 TEST(Monitor, EndsAWorkerThatAsksAndDoesNotRead) {
   std::string how;
   const auto code = run_split(
@@ -640,6 +631,38 @@ TEST(Monitor, DoesNotWaitForAWorkerWhoseEndATracerKeeps) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(15));
 }
 
+// Who observes it may be stopped by the user whose rights it has.
+TEST(Monitor, EndsAnAttachedWorkerThatIsStopped) {
+  for (const bool for_some_time : {true, false}) {
+    const pid_t observed = ::fork();
+    if (observed == 0) {
+      if (for_some_time) ::pause();
+      ::usleep(200'000);
+      ::_exit(0);
+    }
+    std::string how;
+    const auto before = std::chrono::steady_clock::now();
+    const auto code = run_split(
+        {.attach = observed,
+         .attach_for = for_some_time ? std::optional(kSoon) : std::nullopt,
+         .patience = {.silence = kSoon, .end = kSoon},
+         .write_report = [&](const std::string& bytes) { how = bytes; }},
+        [](MonitorClient&) -> Result<int> {
+          ::raise(SIGSTOP);
+          return 0;
+        },
+        [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {
+          TRY(monitor.save_report(death.how));
+          return 0;
+        });
+    ::kill(observed, SIGKILL);
+    ::waitpid(observed, nullptr, 0);
+    ASSERT_TRUE(code) << code.error().what;
+    EXPECT_EQ(how, "was killed by SIGKILL");
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(15));
+  }
+}
+
 // A connection whose last close waits for 20 s: its peer, which does not read, lives as long.
 UniqueFd socket_that_lingers() {
   const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -674,11 +697,9 @@ UniqueFd socket_that_lingers() {
 // The filter forbids the worker such a socket, the command may have one.
 TEST(Monitor, DISABLED_ProgramThatGivesASocketAway) {
   const UniqueFd lingers = socket_that_lingers();
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "hwprof-test-%ld", value_of("WORKER"));
+  const sockaddr_un name = hidden_name("socket", value_of("WORKER"));
   const UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
   ASSERT_TRUE(lingers.valid() && send_with(socket.get(), "x", 1, std::array{lingers.get()}));
 }
 
@@ -692,26 +713,16 @@ TEST(Monitor, DoesNotWaitForASocketThatAWorkerGives) {
          .patience = {.end = kSoon}},
         [&](MonitorClient& monitor) -> Result<int> {
           const int to = channels().at(channel);
-          sockaddr_un name{};
-          name.sun_family = AF_UNIX;
-          std::snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "hwprof-test-%d", ::getpid());
+          const sockaddr_un name = hidden_name("socket", ::getpid());
           const UniqueFd listening(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-          HOLDS(::bind(listening.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0);
+          HOLDS(::bind(listening.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) ==
+                0);
           HOLDS(::listen(listening.get(), 1) == 0);
           TRY(monitor.start({variable("WORKER", ::getpid())}, false));
           TRY(monitor.release());
           UniqueFd way(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
-          char byte = 0;
-          iovec part{&byte, 1};
-          alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-          msghdr message{};
-          message.msg_iov = &part;
-          message.msg_iovlen = 1;
-          message.msg_control = control.data();
-          message.msg_controllen = control.size();
-          HOLDS(::recvmsg(way.get(), &message, MSG_CMSG_CLOEXEC) == 1);
-          int given = -1;
-          std::memcpy(&given, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof given);
+          const int given = receive_descriptor(way.get()).release();
+          HOLDS(given >= 0);
           way.reset();
           TRY(monitor.wait());  // the program's own descriptor is closed
           const Question question{.ask = Ask::kEndWanted};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <pwd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -118,8 +119,15 @@ Account own_account() {
 
 bool become(const Account& account) {
   // The groups first: without root's rights they can no longer be set.
-  return (::geteuid() != 0 || set_groups(account)) && ::setgid(account.gid) == 0 &&
-         ::setuid(account.uid) == 0;
+  const bool changes = ::geteuid() == 0 && account.uid != 0;
+  if ((::geteuid() == 0 && !set_groups(account)) || ::setgid(account.gid) != 0 ||
+      ::setuid(account.uid) != 0) {
+    return false;
+  }
+  // Keys that root has in its session's keyring are whoever's who has that (session-keyring(7)). A
+  // kernel without keys refuses the call.
+  if (changes) ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+  return true;
 }
 
 // The user last, and first on the way back: only root may change the groups.

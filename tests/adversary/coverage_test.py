@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import time
 import unittest
@@ -52,6 +53,16 @@ int main(void) {
   printf("up\n");
   fflush(stdout);
   for (volatile unsigned long i = 0; ; ++i) {}
+}
+"""
+STARTED_BY_A_THREAD = r"""
+#include <pthread.h>
+#include <unistd.h>
+static void* start(void* words) { execv(((char**)words)[1], (char**)words + 1); return words; }
+int main(int count, char** words) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, start, words);
+  for (;;) pause();
 }
 """
 PRODUCT = r"""
@@ -207,6 +218,31 @@ class Coverage(EvidenceTest):
                                  options=BY_UPROBES, env=self.hidden())
         if count(report) == 0:
             self.check_inconclusive(report)
+
+    def check_not_denied(self, report):
+        if count(report) == 0:
+            self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
+            self.assertLess(called(report)["executions_watched"], called(report)["executions"])
+
+    @needs_uprobes
+    def test_a_program_that_its_user_may_not_read(self):
+        """The kernel takes the events away at its execve, behind the record of that."""
+        program = self.path("unreadable")
+        shutil.copy(self.program, program)
+        os.chmod(program, 0o111)
+        _, report = self.observe(program, self.library, "300",
+                                 options=[*BY_UPROBES, "--user", "nobody"])
+        self.check_not_denied(report)
+
+    @needs_uprobes
+    def test_a_program_that_another_thread_has_started(self):
+        """What it has may be the events of the first thread, which has ended."""
+        started = self.compile("started", STARTED_BY_A_THREAD, "-pthread")
+        for _ in range(5):
+            _, report = self.observe(started, self.program, self.library, "300",
+                                     options=BY_UPROBES)
+            self.assertEqual(called(report)["executions"], 2)
+            self.check_not_denied(report)
 
     @needs_uprobes
     def test_few_descriptors_leave_room_to_look(self):

@@ -120,6 +120,10 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
   return observe::run_split(
       {.command = request.command,
        .attach = request.attach,
+       .attach_for = request.attach_seconds
+                         ? std::optional(std::chrono::milliseconds(
+                               static_cast<std::int64_t>(1e3 * *request.attach_seconds)))
+                         : std::nullopt,
        .runs = 1 + request.warmup + request.repeat + most_runs(request.fix),
        .pin = request.pin,
        .user = request.user,

@@ -22,7 +22,7 @@ class Executions {
   void miss(pid_t pid) { missed_.insert(in(pid)); }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  [[nodiscard]] std::uint64_t watched() const { return count_ - missed_.size(); }
+  [[nodiscard]] std::uint64_t watched() const;
   // Records were lost: there may have been more. That is all that is known.
   [[nodiscard]] bool complete() const { return complete_; }
   [[nodiscard]] std::vector<pid_t> processes() const;  // that live, as far as the records go
@@ -31,11 +31,21 @@ class Executions {
   struct Process {
     std::uint64_t execution = 0;
     int threads = 1;
+    pid_t parent = 0;  // 0: not known
+    // What it calls execve for may not be watched. At a context switch the kernel exchanges the
+    // events of tasks that have inherited the same ones (kernel/events/core.c,
+    // perf_event_context_sched_out); what it then has is another task's, and once that has ended
+    // there is nobody for whose new program the kernel would set the probes.
+    bool may_have_lost_events = false;
   };
   std::uint64_t in(pid_t pid);
+  void end(pid_t pid);
 
   std::map<pid_t, Process> processes_;
   std::set<std::uint64_t> missed_;
+  // The kernel takes the events from a program with other rights, or that its user may not read,
+  // at its execve; it tells of that, and then of no mapping.
+  std::set<std::uint64_t> unmapped_;
   std::uint64_t count_ = 0;
   bool complete_ = true;
 };

@@ -3,8 +3,9 @@
 // end may have been taken over by the bytes that it read.
 //
 // A last close may wait for whoever made what is closed: a socket for its peer (SO_LINGER), a file
-// for its file system; also of one that lies in a queue. So a channel is shut down and left to the
-// end of the process, which does not wait (PF_EXITING).
+// for its file system, an event for the context of its task; also of one that lies in a queue, and
+// the last two at a process's end, too. So a channel is shut down and left, and one in which
+// something lies has a process of its own that ends after this one.
 #pragma once
 
 #include <cstddef>
@@ -60,5 +61,8 @@ class Channel {
 
   UniqueFd fd_;
 };
+
+// Of the channels that were left so far. At the end, since it ends with this process.
+void leave_unread_to_a_child();
 
 }  // namespace hwprof::observe

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,7 +13,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -35,21 +33,6 @@ constexpr std::chrono::seconds kLongestRead{10};  // of the symbols of a file
 bool has_message(const Channel& channel) {
   pollfd message{channel.descriptor(), POLLIN, 0};
   return channel.descriptor() >= 0 && ::poll(&message, 1, 0) > 0 && (message.revents & POLLIN) != 0;
-}
-
-// Who waits for the end of hwprof's output, or for what hwprof was started with, does not wait for
-// a process that hangs.
-void leave_what_is_hwprofs(std::initializer_list<int> kept) {
-  close_all_but(kept);
-  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    ::dup2(nothing.get(), standard);
-}
-
-// The kernel forgets it whenever rights change (ActingAs).
-void end_with_parent(pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL), 0UL, 0UL, 0UL);
-  if (::getppid() != parent) ::_exit(0);
 }
 
 class Server {

@@ -54,8 +54,11 @@ std::string how_it_ended(int status) {
 
 class Monitor {
  public:
-  Monitor(const MonitorOptions& options, Hand hand, SignalWatch signals)
-      : options_(options), hand_(std::move(hand)), signals_(std::move(signals)) {}
+  Monitor(const MonitorOptions& options, Hand hand, SignalWatch signals, UniqueFd attached)
+      : options_(options),
+        hand_(std::move(hand)),
+        signals_(std::move(signals)),
+        attached_(std::move(attached)) {}
 
   // Until the worker, and the command, have ended.
   void serve(Worker worker);
@@ -89,6 +92,7 @@ class Monitor {
   const MonitorOptions& options_;
   Hand hand_;
   SignalWatch signals_;
+  UniqueFd attached_;  // readable once that process has ended; none: that was seen
   std::optional<Worker> worker_;
   int worker_status_ = 0;
   std::optional<Child> command_;
@@ -311,8 +315,13 @@ std::optional<Clock::time_point> Monitor::deadline() const {
   if (!worker_) return std::nullopt;
   if (given_up_) return *given_up_ + patience.end;
   if (outcome_) return heard_ + patience.end;
-  if (running_ || (options_.attach && end_wanted_ == 0)) return std::nullopt;
-  return std::min(heard_ + patience.silence, turn_ + patience.work);
+  if (running_) return std::nullopt;
+  auto since = turn_;
+  if (attached_.valid() && end_wanted_ == 0) {
+    if (!options_.attach_for) return std::nullopt;
+    since += *options_.attach_for;
+  }
+  return std::min(std::max(heard_, since) + patience.silence, since + patience.work);
 }
 
 milliseconds Monitor::longest_wait() const {
@@ -333,12 +342,17 @@ void Monitor::serve(Worker worker) {
     pollfd waiting[] = {{signals_.descriptor(), POLLIN, 0},
                         {questions, POLLIN, 0},
                         {worker_ ? worker_->ended.get() : -1, POLLIN, 0},
-                        {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0}};
+                        {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0},
+                        {attached_.get(), POLLIN, 0}};
     if (::poll(waiting, std::size(waiting), static_cast<int>(longest_wait().count())) < 0 &&
         errno != EINTR) {
       return;
     }
     take_signals();
+    if (waiting[4].revents != 0) {
+      attached_.reset();
+      turn_ = Clock::now();
+    }
     if (running_ && watched_) orphans_->reap(own_children());
     if (waiting[3].revents != 0 || end_kept_) {
       end_kept_ = end_wanted_ == 0 && !command_->can_be_waited_for();
@@ -462,9 +476,14 @@ Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
   TRY(auto questions, Channel::make_pair());
   TRY(Hand hand, Hand::start(user, std::move(questions.second)));
   if (options.attach) hand.give({Order::Kind::kObserve, *options.attach}, attached.get());
-  Monitor monitor(options, std::move(hand), std::move(signals));
-  auto code = observe_with(monitor, options, user, std::move(questions.first), work, after_death);
-  const std::string spent = monitor.end_hand();
+  std::string spent;
+  Result<int> code = 0;
+  {
+    Monitor monitor(options, std::move(hand), std::move(signals), std::move(attached));
+    code = observe_with(monitor, options, user, std::move(questions.first), work, after_death);
+    spent = monitor.end_hand();
+  }
+  leave_unread_to_a_child();
   spdlog::info("monitor: {}; {}", peak_memory(), spent.empty() ? "budgets not known" : spent);
   return code;
 }

@@ -35,9 +35,10 @@ struct MonitorPatience {
 };
 
 struct MonitorOptions {
-  std::vector<std::string> command = {};  // or
-  std::optional<pid_t> attach = {};       // this process, which runs already
-  unsigned runs = 1;                      // of the command
+  std::vector<std::string> command = {};                     // or
+  std::optional<pid_t> attach = {};                          // this process, which runs already
+  std::optional<std::chrono::milliseconds> attach_for = {};  // absent: until it ends
+  unsigned runs = 1;                                         // of the command
   CpuList pin = {};
   std::optional<std::string> user = {};  // whose rights command and worker get
   std::vector<std::string> files = {};   // that the worker may have written

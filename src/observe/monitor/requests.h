@@ -42,7 +42,10 @@ class Requests {
   // Of the budgets of probes and of rings, in words.
   [[nodiscard]] std::string spent() const;
   // The worker has its own by now. The last who unmaps one waits for the kernel.
-  void leave_rings() { rings_.clear(); }
+  void leave_rings() {
+    rings_.clear();
+    ring_bytes_ = 0;
+  }
 
  private:
   void map_ring(const UniqueFd& event, std::size_t bytes);

@@ -12,7 +12,14 @@
 namespace hwprof::observe {
 
 // What hwprof was started with, and what another part of it has open. The standard ones stay.
-void close_all_but(std::initializer_list<int> kept);
+void close_all_but(std::vector<int> kept);
+
+// Who waits for the end of hwprof's output, or for what hwprof was started with, does not wait for
+// a process that hangs.
+void leave_what_is_hwprofs(const std::vector<int>& kept);
+
+// The kernel forgets it whenever rights change (ActingAs).
+void end_with_parent(pid_t parent);
 
 // Those alone whose names begin so; the others' bytes are overwritten.
 void keep_variables(std::span<const std::string> kept);

@@ -1,0 +1,61 @@
+// Of which programs every call could be seen, from the kernel's records.
+#include "src/observe/calls/executions.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace hwprof::observe {
+namespace {
+
+constexpr int kProgram = 10, kThread = 11, kChild = 20, kSibling = 21;
+
+Record exec(int pid) { return {0, Named{pid, pid, true, "program"}}; }
+Record mapping(int pid) { return {0, Mapped{pid, 0x1000, 0x1000, 0, {}, "/bin/program"}}; }
+Record fork(int pid, int parent) { return {0, Forked{pid, parent, pid}}; }
+Record thread(int pid, int tid) { return {0, Forked{pid, pid, tid}}; }
+Record end(int pid, int tid) { return {0, Exited{pid, tid}}; }
+
+std::uint64_t unwatched_after(const std::vector<Record>& records) {
+  Executions executions;
+  for (const Record& record : records) executions.apply(record);
+  return executions.count() - executions.watched();
+}
+
+TEST(Executions, AreWatchedWhereTheKernelTellsWhatTheyMap) {
+  EXPECT_EQ(unwatched_after({exec(kProgram), mapping(kProgram)}), 0U);
+  EXPECT_EQ(unwatched_after({exec(kProgram), mapping(kProgram), fork(kChild, kProgram),
+                             exec(kChild), mapping(kChild), end(kChild, kChild)}),
+            0U);
+}
+
+// The kernel has taken its events away: it has other rights, or its file may not be read.
+TEST(Executions, WithoutAMappingWereNotWatched) {
+  EXPECT_EQ(unwatched_after({exec(kProgram)}), 1U);
+  EXPECT_EQ(unwatched_after({exec(kProgram), mapping(kProgram), exec(kProgram)}), 1U);
+}
+
+// What the thread that goes on has may be the events of one that has ended.
+TEST(Executions, OfAProcessThatHadThreadsMayNotBeWatched) {
+  EXPECT_EQ(unwatched_after({exec(kProgram), mapping(kProgram), thread(kProgram, kThread),
+                             end(kProgram, kProgram), exec(kProgram), mapping(kProgram)}),
+            1U);
+}
+
+TEST(Executions, AfterTheEndOfWhoeverSharedItsEventsMayNotBeWatched) {
+  const std::vector<Record> begin = {exec(kProgram), mapping(kProgram), fork(kChild, kProgram)};
+  const auto with = [&](std::vector<Record> more) {
+    more.insert(more.begin(), begin.begin(), begin.end());
+    return unwatched_after(more);
+  };
+  EXPECT_EQ(with({end(kProgram, kProgram), exec(kChild), mapping(kChild)}), 1U);
+  EXPECT_EQ(with({end(kChild, kChild), exec(kProgram), mapping(kProgram)}), 1U);
+  EXPECT_EQ(
+      with({fork(kSibling, kProgram), end(kSibling, kSibling), exec(kChild), mapping(kChild)}), 1U);
+  // One that was forked afterwards shares nothing with it.
+  EXPECT_EQ(
+      with({end(kChild, kChild), fork(kSibling, kProgram), exec(kSibling), mapping(kSibling)}), 0U);
+}
+
+}  // namespace
+}  // namespace hwprof::observe
