@@ -98,6 +98,29 @@ TEST(Records, SayWhereAProgramStandsThatIsInTheKernel) {
   EXPECT_EQ(parsed(PERF_SAMPLE_REGS_ABI_NONE).user_ip, 0U) << "a thread of the kernel";
 }
 
+TEST(Records, HaveRegistersAndStackToUnwind) {
+  const std::uint64_t mask = kUserIpRegister | 1U | kUserIpRegister << 1U;
+  const auto parsed = [&](std::uint64_t abi, std::uint64_t copied) {
+    Bytes bytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+    bytes.add(std::uint64_t{0x401000}).add(std::int32_t{40}).add(std::int32_t{41});
+    bytes.add(std::uint64_t{5}).add(abi);
+    for (const std::uint64_t value : {1U, 0x401000U, 3U}) bytes.add(value);
+    bytes.add(std::uint64_t{24}).add(std::uint64_t{7}).add(std::uint64_t{8}).add(std::uint64_t{9});
+    return parse_record(bytes.add(copied).done(), kInstructionHits | kUserIp | kStackTop, mask);
+  };
+  const auto sample = [&](std::uint64_t abi, std::uint64_t copied) {
+    return std::get<Sample>(parsed(abi, copied).value().body);
+  };
+  const Sample whole = sample(PERF_SAMPLE_REGS_ABI_64, 16);
+  EXPECT_EQ(whole.registers, (std::vector<std::uint64_t>{1, 0x401000, 3}));
+  EXPECT_EQ(whole.user_ip, 0x401000U);
+  EXPECT_EQ(whole.stack.size(), 16U) << "the rest was not there";
+  EXPECT_EQ(whole.stack_top, 7U);
+  EXPECT_EQ(sample(PERF_SAMPLE_REGS_ABI_64, ~std::uint64_t{0}).stack.size(), 24U);
+  EXPECT_TRUE(sample(PERF_SAMPLE_REGS_ABI_32, 24).registers.empty());
+  EXPECT_EQ(sample(PERF_SAMPLE_REGS_ABI_32, 24).user_ip, 0x401000U);
+}
+
 TEST(Records, TellWhatLiesOnTopOfTheStack) {
   const auto parsed = [](std::uint64_t size, std::uint64_t copied) {
     Bytes bytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);

@@ -44,4 +44,6 @@ int highest_event_descriptor() { return highest_descriptor; }
 
 void open_events_with(EventOpener opener) { other_opener = opener; }
 
+bool opens_events_elsewhere() { return other_opener != nullptr; }
+
 }  // namespace hwprof

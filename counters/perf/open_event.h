@@ -28,5 +28,6 @@ int highest_event_descriptor();
 using EventOpener = UniqueFd (*)(const perf_event_attr& attr, pid_t tid, int cpu, int group_fd,
                                  std::size_t ring_bytes);
 void open_events_with(EventOpener opener);
+bool opens_events_elsewhere();
 
 }  // namespace hwprof

@@ -7,6 +7,7 @@
 
 #include "src/observe/calls/call_tally.h"
 #include "src/observe/calls/executions.h"
+#include "src/observe/unwind/registers.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -46,13 +47,15 @@ void fuzz(std::string_view text) {
   if (text.size() < 2) return;
   const std::uint64_t types[] = {kInstructionHits, kStackHits | kUserIp | kStackTop, kProbeHits};
   const std::uint64_t type = types[static_cast<unsigned char>(text[0]) % 3];
+  const std::uint64_t registers =
+      (static_cast<unsigned char>(text[0]) & 0x80U) != 0 ? kUnwindRegisters : kUserIpRegister;
   const auto tail = static_cast<std::uint64_t>(static_cast<unsigned char>(text[1]));
   text.remove_prefix(2);
   // A ring is a power of two, and a record may go round its end.
   std::vector<std::byte> ring(std::bit_ceil(std::max<std::size_t>(text.size(), 64)));
   for (std::size_t i = 0; i < text.size(); ++i)
     ring[(tail + i) % ring.size()] = static_cast<std::byte>(text[i]);
-  const RingContent content = parse_ring(ring, tail, tail + text.size(), type);
+  const RingContent content = parse_ring(ring, tail, tail + text.size(), type, registers);
   CallTally tally;
   for (const char* name : {"sgemm_", "cblas_dgemm", "ddot_"}) {
     EntryPoint entry{.symbol = name, .offset = 0x1000, .size = 64, .routine = {}};
@@ -61,6 +64,7 @@ void fuzz(std::string_view text) {
   }
   Executions executions;
   for (const Record& record : content.records) {
+    if (const auto* sample = std::get_if<Sample>(&record.body)) registers_of(*sample);
     executions.apply(record);
     tally.apply(record);
     if (const auto* sample = std::get_if<Sample>(&record.body)) {

@@ -169,6 +169,8 @@ bool ElfCode::changed() const {
          !same_time(now.st_mtim, state_->opened.st_mtim);
 }
 
+int ElfCode::descriptor() const { return state_->file.get(); }
+
 CodeBytes ElfCode::code(std::uint64_t file_offset, std::uint64_t reach) const {
   const ElfSegment* segment = state_->segment(file_offset);
   if (segment == nullptr || changed()) return {};

@@ -42,6 +42,8 @@ class ElfCode {
   // or was written to since it was opened.
   [[nodiscard]] CodeBytes code(std::uint64_t file_offset, std::uint64_t reach) const;
   [[nodiscard]] bool changed() const;
+  // Of the file, as long as this lives.
+  [[nodiscard]] int descriptor() const;
   // Pointers to sched_yield that the dynamic loader fills in, at the file offsets at which code at
   // `file_offset` would see them.
   [[nodiscard]] std::set<std::uint64_t> yield_slots(std::uint64_t file_offset) const;

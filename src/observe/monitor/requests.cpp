@@ -22,6 +22,7 @@
 #include "counters/perf/open_event.h"
 #include "src/base/text.h"
 #include "src/observe/perf/records.h"
+#include "src/observe/perf/rings.h"
 #include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
@@ -165,8 +166,8 @@ Result<perf_event_attr> Requests::checked(const perf_event_attr& asked) const {
   constexpr std::uint64_t kSampled = kStackHits | kUserIp | kStackTop | kProbeHits;
   // Raw bytes of another device than our own probes may be anything.
   attr.sample_type = asked.sample_type & (own_probe ? kSampled : kSampled & ~PERF_SAMPLE_RAW);
-  attr.sample_regs_user = asked.sample_regs_user & kUserIpRegister;
-  attr.sample_stack_user = std::min(asked.sample_stack_user, kStackTopBytes);
+  attr.sample_regs_user = asked.sample_regs_user & (kUserIpRegister | kUnwindRegisters);
+  attr.sample_stack_user = std::min(asked.sample_stack_user, kStackCopyBytes);
   attr.read_format = asked.read_format;
   attr.disabled = asked.disabled;
   attr.inherit = asked.inherit;
@@ -217,6 +218,8 @@ Result<UniqueFd> Requests::open_event(const Question& question, const UniqueFd& 
 void Requests::map_ring(const UniqueFd& event, std::size_t wanted) {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (wanted > kLargestMapped) return;
+  // What an ordinary user may map is for all CPUs together: the first must not take it all.
+  if (::geteuid() != 0) wanted = std::min(wanted, Rings::kBytes);
   for (std::size_t bytes = wanted; bytes >= page && ring_bytes_ + bytes <= kMostMapped;
        bytes /= 2) {
     void* memory =

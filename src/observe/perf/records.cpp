@@ -73,14 +73,27 @@ bool possible(const perf_event_header& header, std::uint64_t available) {
 void take_stack(Reader& reader, Sample& sample) {
   const auto size = reader.take<std::uint64_t>();
   if (size == 0) return;
-  const std::vector<std::byte> bytes = reader.take_bytes(size);
+  sample.stack = reader.take_bytes(size);
   const auto copied = reader.take<std::uint64_t>();
-  if (bytes.size() >= sizeof sample.stack_top && copied >= sizeof sample.stack_top)
-    std::memcpy(&sample.stack_top, bytes.data(), sizeof sample.stack_top);
+  sample.stack.resize(std::min<std::uint64_t>(sample.stack.size(), copied));
+  if (sample.stack.size() >= sizeof sample.stack_top)
+    std::memcpy(&sample.stack_top, sample.stack.data(), sizeof sample.stack_top);
+}
+
+void take_registers(Reader& reader, Sample& sample, std::uint64_t mask) {
+  const auto abi = reader.take<std::uint64_t>();
+  if (abi == PERF_SAMPLE_REGS_ABI_NONE) return;
+  const bool all = abi == PERF_SAMPLE_REGS_ABI_64 && std::popcount(mask) > 1;
+  for (; mask != 0 && reader.complete(); mask &= mask - 1) {
+    const auto value = reader.take<std::uint64_t>();
+    if (all) sample.registers.push_back(value);
+    if ((mask & -mask) == kUserIpRegister) sample.user_ip = value;
+  }
 }
 
 // The fields stand in this order, whichever of them there are.
-Record read_sample(Reader& reader, std::uint16_t misc, std::uint64_t sample_type) {
+Record read_sample(Reader& reader, std::uint16_t misc, std::uint64_t sample_type,
+                   std::uint64_t registers) {
   Record record;
   Sample sample;
   sample.in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
@@ -102,8 +115,7 @@ Record read_sample(Reader& reader, std::uint16_t misc, std::uint64_t sample_type
   if ((sample_type & PERF_SAMPLE_RAW) != 0) {
     sample.raw = reader.take_bytes(reader.take<std::uint32_t>());
   }
-  if ((sample_type & kUserIp) != 0 && reader.take<std::uint64_t>() != PERF_SAMPLE_REGS_ABI_NONE)
-    sample.user_ip = reader.take<std::uint64_t>();
+  if ((sample_type & kUserIp) != 0) take_registers(reader, sample, registers);
   if ((sample_type & kStackTop) != 0) take_stack(reader, sample);
   record.body = std::move(sample);
   return record;
@@ -167,8 +179,12 @@ void copy_out(std::span<const std::byte> ring, std::uint64_t position, std::span
 
 #if defined(__x86_64__)
 const std::uint64_t kUserIpRegister = std::uint64_t{1} << PERF_REG_X86_IP;
+// ax, bx, cx, dx, si, di, bp, sp, ip, and r8 to r15
+const std::uint64_t kUnwindRegisters =
+    ((std::uint64_t{1} << (PERF_REG_X86_IP + 1)) - 1) | (std::uint64_t{0xff} << PERF_REG_X86_R8);
 #else
 const std::uint64_t kUserIpRegister = std::uint64_t{1} << PERF_REG_ARM64_PC;
+const std::uint64_t kUnwindRegisters = 0;
 #endif
 
 bool take_deleted_mark(std::string& path) {
@@ -178,7 +194,8 @@ bool take_deleted_mark(std::string& path) {
   return true;
 }
 
-std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64_t sample_type) {
+std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64_t sample_type,
+                                   std::uint64_t registers) {
   perf_event_header header{};
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -188,7 +205,7 @@ std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64
   Record record;
   if (header.type == PERF_RECORD_SAMPLE) {
     Reader reader(body);
-    record = read_sample(reader, header.misc, sample_type);
+    record = read_sample(reader, header.misc, sample_type, registers);
     return reader.complete() ? std::optional(std::move(record)) : std::nullopt;
   }
   const std::size_t trailer_size = trailer_bytes(sample_type);
@@ -223,7 +240,7 @@ std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64
 }
 
 RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std::uint64_t head,
-                       std::uint64_t sample_type) {
+                       std::uint64_t sample_type, std::uint64_t registers) {
   RingContent content;
   std::vector<std::byte> bytes;
   while (tail < head) {
@@ -239,7 +256,7 @@ RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std:
     }
     bytes.resize(header.size);
     copy_out(ring, tail, bytes);
-    if (auto record = parse_record(bytes, sample_type)) {
+    if (auto record = parse_record(bytes, sample_type, registers)) {
       content.records.push_back(std::move(*record));
     }
     tail += header.size;

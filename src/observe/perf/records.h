@@ -30,6 +30,10 @@ struct Sample {  // has what its sample type names
   // Of a sample with it, what lies on top of the program's stack: of a function that pushes nothing
   // the address that it returns to.
   std::uint64_t stack_top = 0;
+  // Of a sample with more than one register in its mask: all of them, in the order of their bits.
+  // Empty where there is no program, or a 32-bit one.
+  std::vector<std::uint64_t> registers;
+  std::vector<std::byte> stack;        // with kStackTop: what was there, from the stack pointer on
   std::vector<std::uint64_t> callers;  // return addresses, innermost first, without the ip
   std::uint64_t event = 0;             // whose record it is, as PERF_EVENT_IOC_ID names it
   std::vector<std::byte> raw;          // of a tracepoint: its fields
@@ -70,17 +74,22 @@ bool take_deleted_mark(std::string& path);
 inline constexpr std::uint64_t kInstructionHits =
     PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 inline constexpr std::uint64_t kStackHits = kInstructionHits | PERF_SAMPLE_CALLCHAIN;
-// With it: where the program stands that is inside the kernel. The one register of the mask.
+// With it: where the program stands that is inside the kernel. The one register of the mask
+// (perf_event_attr.sample_regs_user), or one of those that unwinding takes.
 inline constexpr std::uint64_t kUserIp = PERF_SAMPLE_REGS_USER;
-extern const std::uint64_t kUserIpRegister;  // perf_event_attr.sample_regs_user
+extern const std::uint64_t kUserIpRegister;
+extern const std::uint64_t kUnwindRegisters;  // 0: none are asked for on this kind of CPU
 inline constexpr std::uint64_t kStackTop = PERF_SAMPLE_STACK_USER;
-inline constexpr std::uint32_t kStackTopBytes = 8;  // perf_event_attr.sample_stack_user
+inline constexpr std::uint32_t kStackTopBytes = 8;      // perf_event_attr.sample_stack_user
+inline constexpr std::uint32_t kStackCopyBytes = 8192;  // of it, to unwind
 inline constexpr std::uint64_t kProbeHits =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_RAW;
 
 // One record with its header, absent for kinds that nobody here reads and for truncated ones.
-// `sample_type` is one of those above, with or without kUserIp and kStackTop.
-std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64_t sample_type);
+// `sample_type` is one of those above, with or without kUserIp and kStackTop; `registers` the mask
+// of kUserIp.
+std::optional<Record> parse_record(std::span<const std::byte> bytes, std::uint64_t sample_type,
+                                   std::uint64_t registers = kUserIpRegister);
 
 // All records of a ring between two positions that only ever grow; records may go round its end.
 struct RingContent {
@@ -88,6 +97,6 @@ struct RingContent {
   bool broken = false;  // a header that cannot be: the rest was given up
 };
 RingContent parse_ring(std::span<const std::byte> ring, std::uint64_t tail, std::uint64_t head,
-                       std::uint64_t sample_type);
+                       std::uint64_t sample_type, std::uint64_t registers = kUserIpRegister);
 
 }  // namespace hwprof::observe

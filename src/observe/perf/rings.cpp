@@ -35,6 +35,11 @@ UniqueFd perf_open(const perf_event_attr& attr, pid_t tid, unsigned cpu,
   return open_event(attr, tid, static_cast<int>(cpu), -1, ring_bytes);
 }
 
+// Of no bytes the kernel makes half of what the ring turns out to be.
+void wake_when_half_full(perf_event_attr& attr) {
+  if (attr.wakeup_events == 0) attr.watermark = 1;  // wakeup_watermark is the same field
+}
+
 }  // namespace
 
 perf_event_attr tree_event(std::uint64_t sample_type, bool on_exec) {
@@ -73,8 +78,9 @@ Result<void> Rings::map(UniqueFd event, unsigned cpu) {
 Result<void> Rings::open(perf_event_attr attr, pid_t tid, const Refused& refused) {
   rings_.clear();
   sample_type_ = attr.sample_type;
-  attr.watermark = 1;
-  attr.wakeup_watermark = static_cast<std::uint32_t>(bytes_ / 2);
+  registers_ = attr.sample_regs_user;
+  wake_when_half_full(attr);
+  if (::geteuid() != 0 && !opens_events_elsewhere()) bytes_ = std::min(bytes_, kBytes);
   for (const unsigned cpu : online_cpus()) {
     UniqueFd event = perf_open(attr, tid, cpu, bytes_);
     if (!event.valid() && errno == ENODEV) continue;  // went offline
@@ -86,8 +92,7 @@ Result<void> Rings::open(perf_event_attr attr, pid_t tid, const Refused& refused
 
 Result<std::vector<UniqueFd>> Rings::add(perf_event_attr attr, pid_t tid,
                                          const Refused& refused) const {
-  attr.watermark = 1;
-  attr.wakeup_watermark = static_cast<std::uint32_t>(bytes_ / 2);
+  wake_when_half_full(attr);
   std::vector<UniqueFd> events;
   for (const Ring& ring : rings_) {
     UniqueFd event = perf_open(attr, tid, ring.cpu);
@@ -121,7 +126,8 @@ void Rings::take(const Ring& ring) {
   // Pairs with the kernel's barriers: the records stand before the head says so, and are read
   // before the tail gives their room back.
   const std::uint64_t head = std::atomic_ref(control->data_head).load(std::memory_order_acquire);
-  RingContent content = parse_ring({data, bytes}, control->data_tail, head, sample_type_);
+  RingContent content =
+      parse_ring({data, bytes}, control->data_tail, head, sample_type_, registers_);
   std::atomic_ref(control->data_tail).store(head, std::memory_order_release);
   broken_ = broken_ || content.broken;
   for (Record& record : content.records) {

@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kMaximumOpenFiles = 400;
 constexpr std::size_t kMostGenerations = 10'000;
 constexpr std::uint64_t kMostLiveBytes = 64U << 20U;
+constexpr std::size_t kMostKnownMappings = 100'000;
 
 // Names of mappings that are no files, though some begin with a slash.
 bool is_generated(const std::string& path) {
@@ -122,12 +123,36 @@ std::uint32_t Images::generated(int pid, const Mapping& mapping, const std::stri
 }
 
 std::uint32_t Images::image_of(int pid, const Mapping& mapping) {
+  if (const auto known = known_mappings_.find(mapping.generation); known != known_mappings_.end())
+    return known->second;
+  if (known_mappings_.size() >= kMostKnownMappings) known_mappings_.clear();
+  const std::uint32_t number = find_image(pid, mapping);
+  known_mappings_.emplace(mapping.generation, number);
+  return number;
+}
+
+std::uint32_t Images::find_image(int pid, const Mapping& mapping) {
   if (is_generated(mapping.path)) return generated(pid, mapping, label_of(mapping.path));
   const auto [known, added] = files_.emplace(FileKey{mapping.file, mapping.path},
                                              static_cast<std::uint32_t>(images_.size()));
   if (added) images_.push_back({mapping.path, open_file(pid, mapping), {}, pid, user_of(pid), {}});
   // A file that cannot be read, or holds no ELF: its mapping is read like generated code.
   return images_[known->second].file ? known->second : generated(pid, mapping, mapping.path);
+}
+
+// The file is read once, when something of it is asked for that needs its callers.
+Images::Unwinding Images::unwinding(int pid, const Mapping& mapping, std::uint64_t address) {
+  if (mapping.path == kVdsoCode) {
+    if (!vdso_) vdso_ = std::make_unique<UnwindTable>(UnwindTable::of_vdso(unwind_budget_));
+    return {vdso_.get(), address - mapping.start};
+  }
+  Image& image = images_[image_of(pid, mapping)];
+  if (!image.file) return {};
+  if (!image.unwinding) {
+    const int file = image.file->changed() ? -1 : image.file->descriptor();
+    image.unwinding = std::make_unique<UnwindTable>(file, unwind_budget_);
+  }
+  return {image.unwinding.get(), address - mapping.start + mapping.offset};
 }
 
 CodePlace Images::locate(int pid, const Mapping& mapping, std::uint64_t address, bool executed) {

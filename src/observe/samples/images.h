@@ -4,15 +4,18 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "src/observe/elf/symbols.h"
 #include "src/observe/proc/address_space.h"
 #include "src/observe/samples/generated_code.h"
 #include "src/observe/samples/wait.h"
+#include "src/observe/unwind/unwind_table.h"
 
 namespace hwprof::observe {
 
@@ -27,6 +30,8 @@ struct CodePlace {
 class Images {
  public:
   Images();
+  Images(const Images&) = delete;
+  Images& operator=(const Images&) = delete;
 
   CodePlace kernel() const { return {0, 0}; }  // on nobody's behalf
   CodePlace kernel(CodePlace caller);
@@ -46,6 +51,13 @@ class Images {
   [[nodiscard]] bool is_thread_runtime(CodePlace place) const;
   std::optional<std::uint64_t> function_begin(CodePlace place);
 
+  // Of the code at `address`, and where that is in it; without a table where it lies in no file.
+  struct Unwinding {
+    UnwindTable* table = nullptr;
+    std::uint64_t at = 0;
+  };
+  Unwinding unwinding(int pid, const Mapping& mapping, std::uint64_t address);
+
   // What could not be read, a sentence each.
   [[nodiscard]] const std::set<std::string>& notes() const { return notes_; }
   // Of the budgets of files and of generated code, in words.
@@ -59,6 +71,7 @@ class Images {
     int pid = 0;  // first seen in
     unsigned user = 0;
     std::optional<std::set<std::uint64_t>> yield_slots;  // absent: not yet asked for
+    std::unique_ptr<UnwindTable> unwinding = nullptr;    // likewise
   };
   struct FileKey {
     FileId id;
@@ -68,6 +81,7 @@ class Images {
 
   std::uint32_t generated(int pid, const Mapping& mapping, const std::string& label);
   std::uint32_t image_of(int pid, const Mapping& mapping);
+  std::uint32_t find_image(int pid, const Mapping& mapping);
   std::optional<ElfCode> open_file(int pid, const Mapping& mapping);
   const JitMap& jit_map(const Image& image);
   YieldCalls yields_seen_from(Image& image, CodePlace place);
@@ -78,8 +92,11 @@ class Images {
   std::vector<CodePlace> kernel_callers_;
   std::map<CodePlace, std::uint64_t> kernel_places_;  // number in it, from 1
   std::map<FileKey, std::uint32_t> files_;
-  std::map<std::uint64_t, std::uint32_t> generations_;  // of code without a file
-  std::map<int, JitMap> jit_maps_;                      // by process
+  std::unordered_map<std::uint64_t, std::uint32_t> known_mappings_;  // by generation
+  std::map<std::uint64_t, std::uint32_t> generations_;               // of code without a file
+  std::map<int, JitMap> jit_maps_;                                   // by process
+  UnwindBudget unwind_budget_;
+  std::unique_ptr<UnwindTable> vdso_;
   std::set<std::string> notes_;
 };
 
