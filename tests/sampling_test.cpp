@@ -79,7 +79,8 @@ class SamplingTest : public testing::Test {
       GTEST_SKIP() << tried.error().what;
     }
   }
-  static SampleProfile sample(std::vector<std::string> command, SamplingOptions options = {}) {
+  static SampleProfile sample(std::vector<std::string> command,
+                              const SamplingOptions& options = {}) {
     Child child(std::move(command));
     auto sampling = Sampling::open(child.pid(), true, options);
     EXPECT_TRUE(sampling) << sampling.error().what;
@@ -207,6 +208,45 @@ TEST_F(SamplingTest, GivesStacksAndLinesWhenAsked) {
   EXPECT_EQ(in_stacks, profile.samples);
   EXPECT_GE(with_main, profile.samples * 9 / 10);
 }
+
+#if defined(STACK_SHAPES)
+TEST_F(SamplingTest, UnwindsCodeWithoutFramePointers) {
+  std::uint64_t known = 0, seen = 0;
+  const SampleProfile profile =
+      sample({STACK_SHAPES, "works", "400"}, {.stacks = true, .unwind = true});
+  ASSERT_TRUE(profile.whole_stacks);
+  EXPECT_GE(*profile.whole_stacks, 0.95) << describe(profile);
+  const std::vector<std::string> tail(21, "works");
+  for (const report::FoldedStack& stack : profile.stacks) {
+    const auto works_for = std::find(stack.frames.begin(), stack.frames.end(), "works_for");
+    seen += stack.samples;
+    if (works_for == stack.frames.begin() || works_for == stack.frames.end()) continue;
+    const auto deepest = std::search(works_for, stack.frames.end(), tail.begin(), tail.end());
+    if (*std::prev(works_for) == "main" && deepest == std::next(works_for)) known += stack.samples;
+  }
+  EXPECT_EQ(seen, profile.samples);
+  EXPECT_GE(known, profile.samples * 9 / 10);
+}
+
+TEST_F(SamplingTest, GivesEachSampleToAHook) {
+  std::uint64_t given = 0, last_ns = 0;
+  SamplingOptions options;
+  options.hook = [&](const UnwoundSample& sample) {
+    ++given;
+    EXPECT_GE(sample.time_ns, last_ns);
+    last_ns = sample.time_ns;
+    if (sample.stack.frames.empty()) return;
+    const UnwoundFrame& hit = sample.stack.frames.front();
+    EXPECT_TRUE(hit.interrupted);
+    EXPECT_NE(sample.spaces.find(sample.pid, hit.pc), nullptr);
+    std::uint64_t top = 0;
+    EXPECT_TRUE(sample.memory.word(hit.registers.values[kStackPointer], top));
+  };
+  const SampleProfile profile = sample({STACK_SHAPES, "works", "200"}, options);
+  EXPECT_EQ(given, profile.samples);
+  EXPECT_TRUE(profile.stacks.empty());
+}
+#endif
 
 TEST_F(SamplingTest, RefusesFrequenciesItCannotHold) {
   for (const double hz : {0.0, 0.5, 10'001.0, -1.0}) {

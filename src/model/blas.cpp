@@ -379,6 +379,9 @@ const Record& record<Executed>() {
       field<&Executed::stacks>("stacks", "",
                                "of a page, and with `--flame`, `--folded` or `--speedscope`; else "
                                "empty"),
+      field<&Executed::whole_stacks>("whole_stacks", "",
+                                     "share of the samples whose stack reaches main or the start "
+                                     "of its thread"),
       field<&Executed::notes>("notes", "", "how sure it is"),
       field<&Executed::reason>("reason", "", "why there is nothing").null_if_empty(),
   };

@@ -275,6 +275,8 @@ struct Executed {
   // Only where they were asked for.
   std::vector<HotLine> lines;
   std::vector<FoldedStack> stacks;
+  // Of the stacks: those that reach main, or where their thread started.
+  std::optional<double> whole_stacks;
   std::vector<std::string> notes;  // how sure it is
   std::string reason;              // why there is nothing
 

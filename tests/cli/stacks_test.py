@@ -2,11 +2,13 @@
 
 import json
 import os
+import platform
 import subprocess
+import unittest
 import xml.etree.ElementTree
 
 import harness
-from evidence_harness import BUSY_C, EvidenceTest, needs_samples
+from evidence_harness import BUSY_C, EvidenceTest, needs_root, needs_samples
 from harness import hwprof, profile
 
 
@@ -88,6 +90,67 @@ class Stacks(EvidenceTest):
         self.assertEqual(done.returncode, 0)
         self.assertIn("no stack was sampled", done.stderr)
         self.assertFalse(os.path.exists(svg))
+
+
+# Its callers keep values in registers and have no frame pointers.
+NO_FRAMES_C = """
+#include <time.h>
+volatile double x[64];
+__attribute__((noinline)) void innermost(int n) {
+  for (int i = 0; i < n; ++i) x[i % 64] += 0.5 * i;
+}
+__attribute__((noinline)) int between(int depth, int n) {
+  if (depth == 0) innermost(n);
+  else n += between(depth - 1, n + depth);
+  return n + depth;
+}
+int main(void) {
+  int sum = 0;
+  while (clock() < CLOCKS_PER_SEC / 2) sum += between(5, 100000);
+  return sum == 1;
+}
+"""
+
+
+@needs_samples
+@unittest.skipUnless(platform.machine() == "x86_64", "unwinds on x86-64 alone")
+class WithoutFramePointers(EvidenceTest):
+    def setUp(self):
+        super().setUp()
+        self.program = self.compile("no_frames", NO_FRAMES_C, "-O2", "-fomit-frame-pointer",
+                                    "-fno-optimize-sibling-calls")
+
+    def assert_reaches_main(self, report, folded):
+        executed = report["blas"]["evidence"]["executed"]
+        self.assertGreaterEqual(executed["whole_stacks"], 0.95)
+        with open(folded) as file:
+            lines = [line.rpartition(" ") for line in file.read().splitlines()]
+        reach = sum(int(count) for stack, _, count in lines if ";main;" in stack + ";")
+        self.assertGreaterEqual(reach, 0.95 * executed["samples"], lines[:5])
+        whole = ";main" + 6 * ";between" + ";innermost"
+        hot = sum(int(count) for stack, _, count in lines if whole in stack)
+        self.assertGreaterEqual(hot, 0.9 * executed["samples"], lines[:5])
+
+    def test_stacks_reach_main(self):
+        folded = self.path("x.folded")
+        _, report = self.observe(self.program, options=["--no-ladder", "--folded", folded])
+        self.assert_reaches_main(report, folded)
+
+    @needs_root
+    def test_a_worker_without_rights_unwinds_too(self):
+        folded = self.path("x.folded")
+        _, report = self.observe(self.program, options=["--no-ladder", "--user", "nobody",
+                                                        "--folded", folded])
+        self.assert_reaches_main(report, folded)
+
+    def test_the_report_says_how_many(self):
+        done = hwprof("run", "--no-ladder", "--folded", self.path("x"), "--", self.program)
+        self.assertRegex(" ".join(done.stderr.split()),
+                         r"\d % of the stacks reach main or the start of their thread")
+
+    def test_without_stacks_there_is_no_share(self):
+        _, report = self.observe(self.program)
+        self.assertIsNone(report["blas"]["evidence"]["executed"]["whole_stacks"])
 
 
 class Refused(EvidenceTest):

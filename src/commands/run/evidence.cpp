@@ -37,8 +37,10 @@ Evidence Evidence::prepare(const RunRequest& request) {
   auto state = std::make_unique<State>();
   state->found.declared =
       request.attach ? blas::declared_of(*request.attach) : blas::declared(request.command);
-  state->sampling_options = {
-      .hz = request.frequency_hz, .stacks = request.stacks, .lines = request.lines};
+  state->sampling_options = {.hz = request.frequency_hz,
+                             .stacks = request.stacks,
+                             .unwind = request.stacks,
+                             .lines = request.lines};
   if (request.calls) {
     state->calls = blas::CallWatch::prepare({.command = request.command,
                                              .attach = request.attach,

@@ -10,7 +10,7 @@
 namespace hwprof::observe {
 namespace {
 
-constexpr std::size_t kMaximumStacks = 200'000;
+constexpr std::size_t kMaximumStacks = 200'000, kMaximumFrames = 8'000'000;
 // Enough for any pool of threads; ten thousand short processes must not fill memory.
 constexpr std::size_t kMaximumThreads = 4096;
 // Of CPU time, for judging loops. An interpreter leaves tens of thousands of instructions with a
@@ -18,6 +18,8 @@ constexpr std::size_t kMaximumThreads = 4096;
 constexpr double kJudgingNs = 2e9;
 // Of stacks that end after one frame, from which on frame pointers are missing and not unused.
 constexpr double kBrokenShare = 0.2;
+// Of stacks that are not whole, or in which a caller was guessed, from which on to say so.
+constexpr double kNotedShare = 0.02;
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -44,14 +46,53 @@ void SampleTable::add_stack(const std::string& process, CodePlace hit,
   auto& of_process = stacks_[process];
   auto known = of_process.find(stack);
   if (known == of_process.end()) {
-    if (distinct_stacks_ >= kMaximumStacks) {
+    if (distinct_stacks_ >= kMaximumStacks || stack_frames_ + stack.size() > kMaximumFrames) {
       ++dropped_stacks_;
       return;
     }
     ++distinct_stacks_;
+    stack_frames_ += stack.size();
     known = of_process.emplace(std::move(stack), 0).first;
   }
   ++known->second;
+}
+
+void SampleTable::add_end(const UnwoundStack& stack, CodePlace last) {
+  ++unwound_;
+  if (stack.end == StackEnd::kWhole) ++whole_;
+  if (stack.end == StackEnd::kTooDeep) ++too_deep_;
+  if (stack.end == StackEnd::kNoRule) ++ends_in_[last.image];
+  if (std::any_of(stack.frames.begin(), stack.frames.end(),
+                  [](const UnwoundFrame& frame) { return frame.guessed; }))
+    ++guessed_;
+}
+
+void SampleTable::add_ends(SampleProfile& profile) {
+  if (unwound_ == 0) return;
+  const auto share = [&](std::uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(unwound_);
+  };
+  profile.whole_stacks = share(whole_);
+  const auto worst =
+      std::max_element(ends_in_.begin(), ends_in_.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (worst != ends_in_.end() && share(worst->second) >= kNotedShare) {
+    profile.notes.push_back(fmt::format(
+        "{:.0f} % of the stacks end in {}: no unwind information says who called that code",
+        100 * share(worst->second), base_name(images.path({worst->first, 0}))));
+  }
+  if (share(guessed_) >= kNotedShare) {
+    profile.notes.push_back(
+        fmt::format("{:.0f} % of the stacks pass through code without unwind information: its "
+                    "caller is the first return address on the stack",
+                    100 * share(guessed_)));
+  }
+  if (share(too_deep_) >= kNotedShare) {
+    profile.notes.push_back(
+        fmt::format("{:.0f} % of the stacks are deeper than hwprof follows: their outermost frames "
+                    "are missing",
+                    100 * share(too_deep_)));
+  }
 }
 
 const std::string& SampleTable::symbol(CodePlace place) {
@@ -143,13 +184,13 @@ void SampleTable::add_stacks(SampleProfile& profile) {
   if (dropped_stacks_ > 0) {
     profile.notes.push_back(
         fmt::format("{} samples are missing from the flame graph: more than {} "
-                    "different stacks",
-                    dropped_stacks_, kMaximumStacks));
+                    "different stacks, or {} frames in them",
+                    dropped_stacks_, kMaximumStacks, kMaximumFrames));
   }
   const double single =
       stack_samples_ > 0 ? static_cast<double>(single_frames_) / static_cast<double>(stack_samples_)
                          : 0;
-  if (single > kBrokenShare) {
+  if (single > kBrokenShare && unwound_ == 0) {
     profile.notes.push_back(
         fmt::format("{:.0f} % of the stacks end after one frame: that code was built without frame "
                     "pointers (-fno-omit-frame-pointer keeps them)",
@@ -163,6 +204,7 @@ SampleProfile SampleTable::resolve(const SamplingOptions& options) {
   add_spots(profile, options.lines);
   profile.threads = threads.resolve(images, [&](CodePlace place) { return judge(place); });
   if (options.stacks) add_stacks(profile);
+  add_ends(profile);
   if (options.lines && profile.lines.empty() && samples_ > 0) {
     profile.notes.emplace_back(
         "no sampled code has debug information, so no source lines are known");

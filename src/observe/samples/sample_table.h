@@ -12,6 +12,7 @@
 #include "src/observe/samples/images.h"
 #include "src/observe/samples/sampling.h"
 #include "src/observe/samples/thread_samples.h"
+#include "src/observe/unwind/unwound.h"
 
 namespace hwprof::observe {
 
@@ -21,6 +22,9 @@ class SampleTable {
   void add(CodePlace hit, int tid, std::uint64_t time_ns, std::uint64_t period_ns);
   // `callers` innermost first.
   void add_stack(const std::string& process, CodePlace hit, const std::vector<CodePlace>& callers);
+
+  // How far a stack was followed that was unwound, and where its last frame is.
+  void add_end(const UnwoundStack& stack, CodePlace last);
 
   SampleProfile resolve(const SamplingOptions& options);
 
@@ -42,6 +46,7 @@ class SampleTable {
 
   void add_spots(SampleProfile& profile, bool lines);
   void add_stacks(SampleProfile& profile);
+  void add_ends(SampleProfile& profile);
   const std::string& symbol(CodePlace place);
   // Nothing is known of it once judging has taken too long.
   LoopJudgement judge(CodePlace place);
@@ -55,7 +60,10 @@ class SampleTable {
   std::map<CodePlace, LoopJudgement> judged_;
   double judging_ends_ns_ = 0;  // of this thread's CPU time
   std::uint64_t samples_ = 0, stack_samples_ = 0, single_frames_ = 0, dropped_stacks_ = 0;
-  std::size_t distinct_stacks_ = 0;
+  std::size_t distinct_stacks_ = 0, stack_frames_ = 0;
+  std::uint64_t unwound_ = 0, whole_ = 0, guessed_ = 0, too_deep_ = 0;
+  std::map<std::uint32_t, std::uint64_t>
+      ends_in_;  // by image: stacks without a caller that is known
 };
 
 }  // namespace hwprof::observe

@@ -6,20 +6,25 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/base/result.h"
 #include "src/model/stacks.h"
 #include "src/observe/samples/width.h"
+#include "src/observe/unwind/unwound.h"
 
 namespace hwprof::observe {
 
 // 997: a prime, so that it does not keep step with what the program does every millisecond.
 struct SamplingOptions {
   double hz = 997;      // 1..10000
-  bool stacks = false;  // call stacks by frame pointers, for flame graphs
-  bool lines = false;   // source lines, from debug information
+  bool stacks = false;  // call stacks, for flame graphs: by frame pointers, or
+  // by unwind information: 8 KiB a sample, of which each is waited for.
+  bool unwind = false;
+  bool lines = false;     // source lines, from debug information
+  UnwoundHook hook = {};  // gets each sample with its stack, unwound, in the order of time
 };
 
 inline constexpr const char* kGeneratedCode = "[generated code]";
@@ -67,6 +72,9 @@ struct SampleProfile {
   std::vector<ThreadSamples> threads;
   std::vector<HotSpot> spots;  // most samples first
   std::vector<report::FoldedStack> stacks;
+  // Of the samples that were unwound, whose stacks reach the entry of the program, through main, or
+  // the start of their thread.
+  std::optional<double> whole_stacks;
   std::vector<report::HotLine> lines;  // most samples first
   std::vector<std::string> notes;      // what it could not see, a sentence each
 };
@@ -80,7 +88,8 @@ class Sampling {
   Sampling& operator=(Sampling&&) noexcept;
   ~Sampling();
 
-  // Readable when a ring is half full: poll them, and drain() then, and every 100 ms anyway.
+  // Readable when a ring is half full, of stacks that are unwound with the first sample: poll them,
+  // and drain() then, and every 100 ms anyway.
   [[nodiscard]] std::vector<int> descriptors() const;
   // Takes what the rings hold; reads generated code from the living process.
   void drain();

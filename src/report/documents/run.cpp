@@ -157,6 +157,9 @@ std::string samples_text(const Executed& executed) {
       text +=
           fmt::format("; hottest symbol {}, {}", hottest.symbol, percent(hottest.symbol_fraction));
   }
+  if (executed.whole_stacks)
+    text += fmt::format("; {} of the stacks reach main or the start of their thread",
+                        percent(*executed.whole_stacks));
   return text;
 }
 
