@@ -34,9 +34,17 @@ struct Contestant {
   Part part;
 };
 
+// What a row of a profile says of the same work, so that `hwprof report` finds the row that peers
+// belong beside (src/commands/report/bench_file.h).
+struct RowOfWork {
+  Cost cost;    // by the model, which counts bias and normalisation too
+  Sizes sizes;  // under each name that some row has for them
+};
+
 // The first contestant is ours.
 struct Prepared {
-  double flops = 0;
+  double flops = 0;  // of the products: what rates here are made of
+  RowOfWork row;
   std::vector<Contestant> contestants;
   std::vector<std::string> absent;  // "pytorch: No module named 'torch'"
   // Resident memory that ours took beyond its operands at its first call; an upper bound, since
@@ -46,8 +54,9 @@ struct Prepared {
 };
 
 struct Case {
-  std::string name;  // "conv1d/k:2/n:124/d_e:300/d_c:128/batch:64"
-  std::string isa;   // cap of our kernels, and the peak to compare with; "": none
+  // Up to the first "/" the operation, as rows have it: "conv1d-maxpool/k:2/n:124/d_e:300/..."
+  std::string name;
+  std::string isa;  // cap of our kernels, and the peak to compare with; "": none
   std::function<Result<Prepared>(Peers&)> prepare;
 };
 

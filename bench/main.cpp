@@ -107,6 +107,7 @@ void describe(const Machine& machine, Peers& peers) {
   }
   const Result<std::string> onednn = onednn_version();
   const Result<std::string> torch = peers.torch.version();
+  benchmark::AddCustomContext("hwprof_bench", "1");  // of the keys that `hwprof report` reads
   benchmark::AddCustomContext("cpu", machine.cpu_name);
   benchmark::AddCustomContext("cache_sizes", caches);
   benchmark::AddCustomContext("kernel", machine.kernel);
@@ -132,8 +133,22 @@ Result<const FmaKernel*> use_isa(const std::string& isa) {
   return environment_error(0, "no FMA kernel for " + isa);
 }
 
+// Of a call, with the interval that a profile's row has.
+void report_time(benchmark::State& state, const std::string& name, const Measurement& measured) {
+  const std::vector<double> ns = measured.values(&report::Slice::work_ns);
+  state.counters[name + ":ns"] = median(ns);
+  if (ns.size() < kMinSamplesForInterval) return;
+  const Interval interval = runs_interval(ns, kBetweenRuns);
+  state.counters[name + ":ns_low"] = interval.low;
+  state.counters[name + ":ns_high"] = interval.high;
+}
+
 void report(benchmark::State& state, const ScheduleResult& result, const Prepared& prepared) {
   state.counters["fma_peak_gflops"] = median(result.peak_gflops);
+  state.counters["flops"] = prepared.row.cost.flops;
+  state.counters["bytes"] = prepared.row.cost.bytes;
+  for (const auto& [name, size] : prepared.row.sizes)
+    state.counters["size:" + name] = static_cast<double>(size);
   if (prepared.extra_kib) state.counters["extra_kib"] = *prepared.extra_kib;
   for (std::size_t i = 0; i < result.work.size(); ++i) {
     const std::string& name = prepared.contestants[i].name;
@@ -141,6 +156,7 @@ void report(benchmark::State& state, const ScheduleResult& result, const Prepare
     state.counters[name + ":gflops"] =
         prepared.flops / median(measured.values(&report::Slice::work_ns));
     state.counters[name + ":peak"] = median(measured.peak_ratios());
+    report_time(state, name, measured);
     if (measured.baseline_ratios.empty()) continue;
     const Interval interval = bootstrap_median(measured.baseline_ratios);
     state.counters[name + ":ours"] = median(measured.baseline_ratios);

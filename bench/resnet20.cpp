@@ -48,6 +48,7 @@ Result<Prepared> prepare_resnet20(Peers& peers) {
   Prepared prepared;
   prepared.keep = ours;
   prepared.flops = flops_of(network);
+  prepared.row = {ours->net->cost(), {{"batch", 1}}};
   add_ours(prepared, "fused", [net = &*ours->net] { net->run(); });
   TRY(const std::vector<double> expected, expected_output(network, input, one_thread()));
   const double error = output_error(expected, ours->net->output());
@@ -77,6 +78,7 @@ Result<Prepared> prepare_conv2d(const Conv2dShape& shape, Peers& peers) {
   Prepared prepared;
   prepared.keep = layer;
   prepared.flops = conv2d_cost(shape, 1).flops;
+  prepared.row = {ours->task().cost, ours->task().shape};
   TRY(start_with_ours(prepared, "fused", *ours));
   add_onednn(prepared, onednn_conv2d(ours->task().shape, layer->memory), ours->output());
   add_torch(prepared, peers,
@@ -95,7 +97,7 @@ constexpr Conv2dShape kConvolutions[] = {
 
 void add_resnet20_cases(std::vector<Case>& cases) {
   for (const Conv2dShape& shape : kConvolutions) {
-    cases.push_back({fmt::format("conv2d/{}x{}/{}to{}/stride:{}/side:{}", shape.kernel,
+    cases.push_back({fmt::format("conv2d-bn-relu/{}x{}/{}to{}/stride:{}/side:{}", shape.kernel,
                                  shape.kernel, shape.c_in, shape.c_out, shape.stride, shape.width),
                      "", [shape](Peers& peers) { return prepare_conv2d(shape, peers); }});
   }

@@ -14,7 +14,7 @@ import re
 import statistics
 import sys
 
-TEXT_CNN = "conv1d/k:{}/n:{}/d_e:{}/d_c:{}/batch:{}"
+TEXT_CNN = "conv1d-maxpool/k:{}/n:{}/d_e:{}/d_c:{}/batch:{}"
 
 
 def targets():
@@ -207,13 +207,13 @@ def markdown(table):
     lines += [f"- {name}: {value}" for name, value in table["machine"].items()]
     lines += ["", f"## Targets, median of {table['runs']} runs", ""]
     lines += target_lines(table["targets"])
-    for title, prefix in (("conv1d + relu + max over time", "conv1d/"), ("Linear", "linear/"),
-                          ("Convolutions of ResNet20 (conv + bn + relu)", "conv2d/"),
+    for title, prefix in (("conv1d + relu + max over time", "conv1d-maxpool/"), ("Linear", "linear/"),
+                          ("Convolutions of ResNet20 (conv + bn + relu)", "conv2d-bn-relu/"),
                           ("ResNet20, one image", "resnet20"), ("Capped to AVX2", "avx2/")):
         rows = list(case_lines(table["cases"], prefix))
         if rows:
             lines += ["", f"## {title}", ""]
-            if prefix in ("conv2d/", "resnet20"):
+            if prefix in ("conv2d-bn-relu/", "resnet20"):
                 lines += ["Taps in the zero padding are no FLOP (kernels/complexity.h), whether a "
                           "contestant multiplies them or not.", ""]
             if len(rows[0].split("|")) > 5:

@@ -64,6 +64,10 @@ Result<Prepared> prepare_conv1d(const Conv1dSize& size, bool with_peers, Peers& 
   if (!ours) return error_of(ours);
   const std::size_t positions = size.batch * (size.n - size.k + 1);
   prepared.flops = 2.0 * static_cast<double>(positions * size.d_c * size.k * size.d_e);
+  prepared.row = {(*ours)->task().cost, (*ours)->task().shape};
+  // A batch of documents says how long they are together.
+  prepared.row.sizes.insert(prepared.row.sizes.end(),
+                            {{"rows", size.batch * size.n}, {"positions", positions}});
   if (auto right = start_with_ours(prepared, "fused", **ours); !right) return error_of(right);
   if (!with_peers) return prepared;
 
@@ -111,6 +115,10 @@ Result<Prepared> prepare_linear(const LinearSize& size, Peers& peers) {
                      .sizes = {{"d_c", size.inputs}, {"l", size.outputs}, {"batch", size.batch}}};
   const Result<const Operation*> ours = layer->add(spec, nullptr);
   if (!ours) return error_of(ours);
+  prepared.row = {(*ours)->task().cost, (*ours)->task().shape};
+  // The text CNN's and the MLP's names.
+  prepared.row.sizes.insert(prepared.row.sizes.end(),
+                            {{"inputs", size.inputs}, {"outputs", size.outputs}});
   if (auto right = start_with_ours(prepared, "simd", **ours); !right) return error_of(right);
   // The result is the layer's: what ours gave is kept beside it.
   const auto expected =
@@ -154,8 +162,8 @@ constexpr std::size_t kCapped = 6;
 constexpr LinearSize kLinear[] = {{103, 128, 64}, {103, 128, 1}, {1000, 512, 64}, {1000, 512, 1}};
 
 std::string name_of(const Conv1dSize& size) {
-  return fmt::format("conv1d/k:{}/n:{}/d_e:{}/d_c:{}/batch:{}", size.k, size.n, size.d_e, size.d_c,
-                     size.batch);
+  return fmt::format("conv1d-maxpool/k:{}/n:{}/d_e:{}/d_c:{}/batch:{}", size.k, size.n, size.d_e,
+                     size.d_c, size.batch);
 }
 
 }  // namespace

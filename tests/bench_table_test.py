@@ -15,7 +15,7 @@ table = importlib.util.module_from_spec(SPEC)
 sys.dont_write_bytecode = True
 SPEC.loader.exec_module(table)
 
-CASE = "conv1d/k:2/n:124/d_e:300/d_c:128/batch:64"
+CASE = "conv1d-maxpool/k:2/n:124/d_e:300/d_c:128/batch:64"
 TARGET = {"what": "made up", "bar": 0.98, "cases": [CASE], "keys": ["fused:peak"]}
 
 
