@@ -281,6 +281,9 @@ const Record& record<Profile>() {
           "where the CPU time of passes of their own went, sampled after all else was measured: "
           "only of a page, and with `--flame`")
           .left_out_if_absent(),
+      field<&Profile::peers>("peers", "",
+                             "of bench/, where `hwprof report` was given its JSON beside this")
+          .left_out_if_absent(),
       field<&Profile::warnings>("warnings", "", ""),
       spliced<&Profile::layers>(),
       field<&Profile::training>("training", "", "only of a workload that learns")

@@ -12,6 +12,7 @@
 #include "src/model/blas.h"
 #include "src/model/layers_record.h"
 #include "src/model/machine.h"
+#include "src/model/peers_record.h"
 #include "src/model/regions_record.h"
 #include "src/model/row.h"
 #include "src/model/scaling_record.h"
@@ -170,6 +171,7 @@ struct Profile {
   std::optional<Scaling> scaling;  // absent: one number of threads
   // Of passes of their own, after all else was measured; absent: not asked for.
   std::optional<report::Executed> executed;
+  std::optional<Peers> peers;  // absent: `hwprof report` was given none
   std::vector<Warning> warnings;
 };
 

@@ -70,7 +70,8 @@ def rungs(report):
 
 # What each chart has to show: (pointer, number) of each of its marks, which may have more of other things.
 CHARTS = {
-    "roofline": lambda r: rated(*((r["layers"], "/layers") if r.get("layers") else (r["rows"], "/rows"))),
+    "roofline": lambda r: rated(*((r["layers"], "/layers") if r.get("layers") else (r["rows"], "/rows")))
+                          + rated(r.get("peers", {"points": []})["points"], "/peers/points"),
     "operations": lambda r: [("/rows/%d" % i, work(row)) for i, row in enumerate(r["rows"]) if work(row)],
     "layers": lambda r: medians(r["layers"], "/layers"),
     "layer-types": lambda r: [("/layer_types/%d" % i, t["elapsed_ns"]) for i, t in enumerate(r["layer_types"])],
@@ -92,6 +93,7 @@ CHARTS = {
 }
 # Charts that each page must have.
 EXPECTED = {
+    "peers": ["roofline"],
     "textcnn": ["roofline", "operations", "complexity", "stacks", "ladder", "noise", "regions", "timeline"],
     "threads": ["roofline", "operations", "scaling", "noise"],
     "resnet20": ["roofline", "layers", "layer-types"],
@@ -110,6 +112,7 @@ EXPECTED = {
 
 # Lists of which each record is a row of a table.
 RECORDS = {
+    "peers": ["/rows", "/peers/points"],
     "textcnn": ["/rows", "/regions/rows"],
     "threads": ["/rows"],
     "resnet20": ["/layers"],

@@ -89,6 +89,38 @@ class Maker:
         return self.of_reports(name, path)
 
 
+def bench_of(report):
+    """The JSON of kernels_bench, of the work of a profile's rows: half and a third as fast as each first row of it."""
+    cases, seen = [], set()
+    for row in report["rows"]:
+        work = (row["op"], str(row["shape"]))
+        if not row["gflops"] or row["threads"] != 1 or work in seen:
+            continue
+        seen.add(work)
+        time = row["cpu_time_ns"]["median"]
+        case = {"name": "%s/made/iterations:1/manual_time" % row["op"], "run_type": "iteration", "threads": 1,
+                "flops": row["model"]["flops"], "bytes": row["model"]["bytes"], "ours:ns": time}
+        case.update({"size:" + name: float(size) for name, size in row["shape"].items()})
+        for number, peer in enumerate(["onednn", "openblas-shifted"], 2):
+            case.update({peer + ":ns": number * time, peer + ":ns_low": 0.9 * number * time,
+                         peer + ":ns_high": 1.2 * number * time, peer + ":ours": float(number)})
+        cases.append(case)
+    return {"context": {"hwprof_bench": "1", "cpu": report["machine"]["cpu"]}, "benchmarks": cases}
+
+
+def _peers(maker, name):
+    """A profile with peers: the page, and the JSON that has them too."""
+    profile = maker("textcnn")
+    bench, report = maker.path("bench.json"), maker.path(name + ".json")
+    with open(bench, "w", encoding="ascii") as file:
+        json.dump(bench_of(profile.report), file)
+    done = harness.hwprof("report", profile.report_path, bench, "--format", "json", "-o", report)
+    assert done.returncode == 0, done.stderr
+    page = maker.of_reports(name, profile.report_path, bench)
+    page.report_path = report
+    return page
+
+
 def golden(name):
     with open(GOLDEN / (name + ".json"), encoding="ascii") as file:
         return json.load(file)
@@ -121,6 +153,7 @@ def _compare(maker, name):
 REAL = {
     "textcnn": lambda make, name: make.of_command(
         name, "profile", *SMALL, *ONE_CPU, "--trace", make.path("textcnn.trace.json")),
+    "peers": _peers,
     "threads": lambda make, name: make.of_command(
         name, "profile", *SMALL, "--no-ladder", "--variant", "simd", "--threads", "1,2"),
     "resnet20": lambda make, name: make.of_command(

@@ -101,6 +101,84 @@ class Pages(CliTest):
             self.assertEqual(embedded(file.read()), [json.loads(done.stdout)])
 
 
+def bench_of(profile):
+    """The JSON of kernels_bench: one case for each operation of a profile, and one that is none of its."""
+    def case(op, shape, model):
+        return {"name": op + "/made/iterations:1/manual_time", "run_type": "iteration", "threads": 1, "flops": model["flops"],
+                "bytes": model["bytes"], **{"size:" + size: float(value) for size, value in shape.items()},
+                "fused:ns": 1e6, "onednn:ns": 2e6, "onednn:ns_low": 1.9e6, "onednn:ns_high": 2.2e6, "onednn:ours": 2.0}
+    rows = {row["op"]: row for row in profile["rows"] if row["gflops"] and row["threads"] == 1}
+    cases = [case(op, row["shape"], row["model"]) for op, row in rows.items()]
+    cases.append(case("gemm", {"m": 3}, {"flops": 1e6, "bytes": 1e3}))
+    return {"context": {"hwprof_bench": "1", "cpu": profile["machine"]["cpu"]}, "benchmarks": cases}
+
+
+class Peers(CliTest):
+    def setUp(self):
+        super().setUp()
+        with open(golden("profile"), encoding="ascii") as file:
+            self.profile = json.load(file)
+        self.bench = bench_of(self.profile)
+
+    def report(self, *words, codes=(0,)):
+        done = hwprof("report", golden("profile"), self.path("bench.json", json.dumps(self.bench)), *words)
+        self.assertIn(done.returncode, codes, done.stderr)
+        return done
+
+    def test_those_of_bench_stand_beside_the_rows_in_each_format(self):
+        merged = json.loads(self.report("--format", "json").stdout)
+        peers = merged.pop("peers")
+        self.assertEqual(merged, self.profile, "the rest of the profile is as it was")
+        self.assertEqual(len(peers["points"]), len(self.bench["benchmarks"]) - 1)
+        for peer, case in zip(peers["points"], self.bench["benchmarks"]):
+            self.assertEqual((peer["name"], peer["time_ns"]), ("onednn", 2e6))
+            self.assertAlmostEqual(peer["gflops"], case["flops"] / 2e6)
+            self.assertAlmostEqual(peer["gflops_ci95"][0], case["flops"] / 2.2e6)
+        text = self.report("--full").stdout
+        self.assertIn("no point for 1 case of gemm (no row is of that operation).", " ".join(text.split()))
+        self.assertEqual(text.count("onednn "), len(peers["points"]))
+        page = self.path("page.html")
+        self.report("-o", page)
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertEqual(embedded(html), [dict(merged, peers=peers)])
+        self.assertIn('data-of="/peers/points/0"', html)
+
+    def test_saved_with_the_profile_they_are_there_again(self):
+        saved = self.path("saved.json")
+        self.report("-o", saved, "--format", "json")
+        self.assertEqual(hwprof("report", saved, "--full").stdout, self.report("--full").stdout)
+
+    def test_of_another_cpu_none_is_shown(self):
+        self.bench["context"]["cpu"] = "another CPU"
+        text = " ".join(self.report("--full").stdout.split())
+        self.assertIn("no point, since it was measured on another CPU (another CPU, not ", text)
+        self.assertNotIn("onednn", text)
+
+    def test_without_a_profile_they_are_refused(self):
+        for others in [[], [golden("run")]]:
+            done = hwprof("report", *others, self.path("bench.json", json.dumps(self.bench)))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("no profile is named", done.stderr)
+
+    def test_a_bad_file_is_refused_in_a_sentence_and_nothing_is_written(self):
+        whole = json.dumps(self.bench)
+        case = '"onednn:ns": 2000000.0'
+        self.assertIn(case, whole)
+        for number, (text, name) in enumerate([
+                (whole[:len(whole) // 2], "cut"), (whole.replace(case, '"onednn:ns": NaN'), "not JSON"),
+                (whole.replace(case, '"onednn:ns": 1e999'), "too large"),
+                (whole.replace(case, '"onednn:ns": "fast"'), "benchmarks[0].onednn:ns"),
+                (whole.replace(case, '"onednn:ns": -1'), "benchmarks[0].onednn:ns"),
+                (whole.replace('"hwprof_bench": "1"', '"hwprof_bench": "7"'), "version 7"),
+                (whole.replace('"hwprof_bench": "1"', '"library": "x"'), "not of hwprof's bench"),
+                (whole.replace('"threads": 1', '"threads": [1]'), "benchmarks[0].threads")]):
+            bad = self.path("bad%d.json" % number, text)
+            done = self.assert_refused("report", golden("profile"), bad, "-o", self.path("page.html"), names=[bad, name])
+            self.assertLessEqual(len(done.stderr), 600)
+            self.assertFalse(os.path.exists(self.path("page.html")))
+
+
 class BadInput(CliTest):
     def refused(self, path, *names, **more):
         done = self.assert_refused("report", path, "-o", self.path("page.html"), names=[path, *names], timeout=30, **more)

@@ -49,24 +49,33 @@ Result<Json> parse(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Result<ReportFile> read_report(const std::string& path, std::span<const std::string_view> known) {
+Result<Json> read_json(const std::string& path) {
   TRY(const std::string text, read_lines(path, kMostBytes, "report of hwprof"));
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return usage_error(fmt::format("{} is empty", path), kHowToWrite);
   }
-  return parse_report(path, text, known);
+  return parse(path, text);
+}
+
+Result<ReportFile> read_report(const std::string& path, std::span<const std::string_view> known) {
+  TRY(Json json, read_json(path));
+  return report_of(path, std::move(json), known);
 }
 
 Result<ReportFile> parse_report(const std::string& path, const std::string& text,
                                 std::span<const std::string_view> known) {
-  Result<Json> json = parse(path, text);
-  if (!json) return error_of(json);
-  const auto schema = json->find("schema");
-  if (!json->is_object() || schema == json->end() || !schema->is_string()) {
+  TRY(Json json, parse(path, text));
+  return report_of(path, std::move(json), known);
+}
+
+Result<ReportFile> report_of(const std::string& path, Json json,
+                             std::span<const std::string_view> known) {
+  const auto schema = json.find("schema");
+  if (!json.is_object() || schema == json.end() || !schema->is_string()) {
     return usage_error(fmt::format("{} is JSON, but no report of hwprof: it names no schema", path),
                        kHowToWrite);
   }
-  ReportFile file{path, schema->get<std::string>(), *std::move(json)};
+  ReportFile file{path, schema->get<std::string>(), std::move(json)};
   if (std::find(known.begin(), known.end(), file.schema) == known.end()) {
     return usage_error(
         fmt::format("{} has the schema '{}', which is not known here", path, file.schema),

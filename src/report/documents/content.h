@@ -64,6 +64,8 @@ Table far_table(const Complexity& complexity);  // empty: none is
 Table scaling_table(const Scaling& scaling);
 std::string shape_of(const Row& row);  // "k=2 d_e=300"
 std::string group_of(const Row& row);  // operation, shape and threads: what variants share
+// peers.cpp: of bench/, beside the rows; empty where there are none.
+Table peers_table(const std::optional<Peers>& peers);
 // Why `row` has no such number; empty where it has one.
 std::string peak_fraction_reason(const Profile& profile, const Row& row);
 

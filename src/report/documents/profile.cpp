@@ -237,6 +237,7 @@ Document profile_document(const Profile& profile) {
   }
   const bool rows_first = !profile.layers && !profile.training;
   document.add(operations_table(profile), rows_first ? Detail::kBoth : kFull);
+  document.in(Section::kRoofline).add(peers_table(profile.peers));
   document.in(Section::kNoise).add(repeats_table(profile));
   document.in(Section::kCounters);
   if (rows_first && no_counters(profile.rows).empty())

@@ -7,10 +7,13 @@ import { frame, marks, note, quantity, repaint, width_of } from "./chart.js";
 import { axis, log_ticks, polyline, series_class, shape_path, whisker } from "./axes.js";
 import { draw_ceilings } from "./ceilings.js";
 import { place_labels } from "./labels.js";
-import { has_interval, left_out_text, row_lines, row_name } from "./rows.js";
+import { has_interval, left_out_text, peer_lines, row_lines, row_name } from "./rows.js";
 
-/** @typedef {{row: any, pointer: string, colour: number, shape: number, slow: boolean}} Point */
+/** @typedef {{row: any, pointer: string, colour: number, shape: number, slow: boolean, peer?: boolean}} Point
+ *  `row`: of the profile, or a peer that does the work of one. */
 
+// A cross of two lines: no shape of a row is without an area.
+const kPeerPath = "M-5,-5L5,5M-5,5L5,-5";
 const kLabel = "Roofline: GFLOP/s against intensity in FLOP/B, both axes logarithmic";
 
 /** @param {HTMLElement} figure @param {any} report @returns {boolean} */
@@ -39,14 +42,23 @@ function points_of(report) {
       }
     });
   }
-  const operations = distinct(points.map(({ row }) => row.op));
+  const peers = peers_of(report);
+  const operations = distinct(points.concat(peers).map(({ row }) => row.op));
   const variants = distinct(points.map(({ row }) => row.variant));
+  // Peers are in the colour of the rows whose work they do.
+  for (const point of points.concat(peers)) point.colour = operations.indexOf(point.row.op);
   for (const point of points) {
-    point.colour = operations.indexOf(point.row.op);
     // Of a network all layers are one variant: there the shape, too, says which operation it is.
     point.shape = point.row.label === undefined ? variants.indexOf(point.row.variant) : point.colour;
   }
-  return { points, left_out };
+  return { points: points.concat(peers), left_out };
+}
+
+/** @param {any} report @returns {Point[]} */
+function peers_of(report) {
+  return (report.peers?.points ?? []).map((/** @type {any} */ row, /** @type {number} */ index) => ({
+    row, pointer: `/peers/points/${index}`, colour: 0, shape: 0, slow: false, peer: true,
+  })).filter((/** @type {Point} */ { row }) => row.gflops > 0 && row.intensity > 0);
 }
 
 /** @param {string[]} names */
@@ -68,6 +80,7 @@ function paint(figure, report, points) {
   const taken = draw_ceilings(svg, report, { x, y, box, narrow });
   const leaders = svg.append("g").attr("aria-hidden", "true");
   draw_points(figure, svg, points, { x, y });
+  if (points.some(({ peer }) => peer)) draw_legend(svg, box);
   draw_labels(svg, points, { x, y, box, taken, leaders });
 }
 
@@ -94,7 +107,8 @@ function scales(report, points, box, narrow) {
 /** @param {HTMLElement} figure @param {any} svg @param {Point[]} points @param {{x: any, y: any}} scales */
 function draw_points(figure, svg, points, { x, y }) {
   const groups = svg.append("g").selectAll(".point").data(points).enter().append("g")
-    .attr("class", (/** @type {Point} */ p) => `point ${p.slow ? "slow" : series_class(p.colour)}`);
+    .attr("class", (/** @type {Point} */ p) =>
+      `point ${p.slow ? "slow" : series_class(p.colour)}${p.peer ? " peer" : ""}`);
   groups.filter((/** @type {Point} */ p) => has_interval(p.row.gflops_ci95)).append("path")
     .attr("class", "whisker")
     .attr("d", (/** @type {Point} */ { row }) =>
@@ -103,9 +117,25 @@ function draw_points(figure, svg, points, { x, y }) {
   groups.append("circle").attr("class", "hit").attr("r", 11).attr("transform", at);
   groups.append("path")
     .attr("class", (/** @type {Point} */ p) => (p.row.optimised === false ? "symbol hollow" : "symbol"))
-    .attr("transform", at).attr("d", (/** @type {Point} */ p) => shape_path(p.shape));
-  marks(figure, groups,
-    ({ row, pointer }) => ({ text: row_lines(row), pointer, value: row.gflops, key: "gflops" }));
+    .attr("transform", at).attr("d", (/** @type {Point} */ p) => (p.peer ? kPeerPath : shape_path(p.shape)));
+  marks(figure, groups, ({ row, pointer, peer }) =>
+    ({ text: peer ? peer_lines(row) : row_lines(row), pointer, value: row.gflops, key: "gflops" }));
+}
+
+/** What the one mark without a shape of the rows is: beside the title of the axis.
+ * @param {any} svg @param {any} box */
+function draw_legend(svg, box) {
+  const at = svg.append("g").attr("class", "peer peer-legend").attr("aria-hidden", "true")
+    .attr("transform", `translate(${box.right - 4},${box.top - 16})`);
+  const text = at.append("text").attr("text-anchor", "end").attr("dy", "0.32em").text("peer (scripts/bench)");
+  const width = text.node().getComputedTextLength();
+  at.append("path").attr("class", "symbol").attr("d", kPeerPath).attr("transform", `translate(${-width - 11},0)`);
+}
+
+/** @param {Point} point */
+function label_of({ row, slow, peer }) {
+  if (peer) return row.name;
+  return `${row.label === undefined ? row_name(row) : row.op}${slow ? " ▲ slow" : ""}`;
 }
 
 /** A label for all points of one name, at the one in their middle.
@@ -114,11 +144,11 @@ function draw_labels(svg, points, { x, y, box, taken, leaders }) {
   /** @type {Map<string, Point[]>} */
   const groups = new Map();
   for (const point of points) {
-    const { row } = point;
-    const name = `${row.label === undefined ? row_name(row) : row.op}${point.slow ? " ▲ slow" : ""}`;
-    groups.set(name, (groups.get(name) ?? []).concat(point));
+    const key = `${point.peer ? point.row.op : ""} ${label_of(point)}`;
+    groups.set(key, (groups.get(key) ?? []).concat(point));
   }
-  const labels = Array.from(groups, ([name, group]) => {
+  const labels = Array.from(groups.values(), (group) => {
+    const name = label_of(group[0]);
     const middle = median(group, ({ row }) => Math.log(row.gflops)) ?? 0;
     const off = (/** @type {Point} */ { row }) => Math.abs(Math.log(row.gflops) - middle);
     const anchor = group.reduce((a, b) => (off(a) <= off(b) ? a : b));

@@ -57,6 +57,18 @@ export function row_lines(row) {
   ].filter(Boolean);
 }
 
+/** What the mark of a peer says, a line each. @param {any} peer @returns {string[]} */
+export function peer_lines(peer) {
+  return [
+    `${peer.name}, peer (scripts/bench)`,
+    peer.threads > 1 ? `${peer.op}, ${peer.threads} threads` : peer.op,
+    shape_text(peer),
+    `${duration(peer.time_ns)}${interval_text(peer.time_ci95, duration)}`,
+    rate_text(peer),
+    `${quantity(peer.intensity)} FLOP/B`,
+  ].filter(Boolean);
+}
+
 /** @param {any} row */
 function rate_text(row) {
   return `${quantity(row.gflops)} GFLOP/s${interval_text(row.gflops_ci95, quantity)}`;
