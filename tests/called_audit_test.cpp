@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "src/base/clock.h"
 #include "tests/called_setup.h"
 
 namespace hwprof::blas {
@@ -104,9 +105,14 @@ TEST(CalledAudit, SaysWhichCallsDidNotReturn) {
 }
 
 TEST(CalledAudit, RecordsLongCallsOneByOne) {
+  const double before_ns = wall_ns();
   const auto [called, status] = blas::watch(Way::kAudit, {CALLER, "long"});
+  const double behind_ns = wall_ns();
   EXPECT_EQ(status, 0);
   ASSERT_EQ(called.spans.size(), 3U) << called.spans_note;
+  EXPECT_GT(called.spans_begin_ns, before_ns);
+  EXPECT_LT(*called.spans_begin_ns + called.spans[2].start_ns + called.spans[2].duration_ns,
+            behind_ns);
   for (const report::TraceSpan& span : called.spans) {
     EXPECT_EQ(span.name, "sgemm_ 64 x 64 x 64000");
     EXPECT_NE(span.thread, "not known");

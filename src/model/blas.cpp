@@ -276,6 +276,9 @@ const Record& record<Called>() {
       field<&Called::executions_watched>("executions_watched", "",
                                          "of those: every call could be seen"),
       field<&Called::spans>("spans", "", "the longest of the calls, in the order of time"),
+      field<&Called::spans_begin_ns>("spans_begin_ns", "ns",
+                                     "CLOCK_MONOTONIC when the first of them began; null: there is "
+                                     "none, or its clock is not known"),
       field<&Called::spans_note>("spans_note", "", "which are left out").null_if_empty(),
       field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
       field<&Called::reason>("reason", "", "why `how` is none, or not the best one")

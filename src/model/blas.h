@@ -225,11 +225,12 @@ struct Called {
   // Programs that ran, one an execve and one a process that ran before; those of which every call
   // could be seen. Absent: not known.
   std::optional<std::uint64_t> executions, executions_watched;
-  std::set<std::string> elsewhere;    // of the libraries; as LoadedLibrary has it
-  std::vector<TraceSpan> spans;       // the longest outermost calls, in the order of time
-  std::string spans_note;             // which are left out
-  std::vector<std::string> blind_to;  // what this way of watching cannot see, a sentence each
-  std::string reason;                 // why `how` is none, or not the best one
+  std::set<std::string> elsewhere;       // of the libraries; as LoadedLibrary has it
+  std::vector<TraceSpan> spans;          // the longest outermost calls, in the order of time
+  std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC when the first of them began
+  std::string spans_note;                // which are left out
+  std::vector<std::string> blind_to;     // what this way of watching cannot see, a sentence each
+  std::string reason;                    // why `how` is none, or not the best one
 
   // So that where no call was seen there was none.
   [[nodiscard]] bool covers_all() const {

@@ -102,6 +102,9 @@ const Record& record<RegionTrace>() {
       field<&RegionTrace::calls>("calls", "", "in it"),
       field<&RegionTrace::dropped>("dropped", "", "earlier ones that found no room"),
       field<&RegionTrace::spans>("spans", "", "of the calls, the longest"),
+      field<&RegionTrace::spans_begin_ns>("spans_begin_ns", "ns",
+                                          "CLOCK_MONOTONIC when the first of them began; null: "
+                                          "there is none"),
       field<&RegionTrace::spans_note>("spans_note", "", "which are left out").null_if_empty(),
   };
   static constexpr Record kRecord{"Trace", "With `--trace`.", kFields};

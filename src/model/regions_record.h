@@ -62,8 +62,9 @@ struct Region {
 struct RegionTrace {
   std::string path;
   std::uint64_t calls = 0, dropped = 0;
-  std::vector<TraceSpan> spans = {};  // of the calls, the longest
-  std::string spans_note = {};        // which are left out
+  std::vector<TraceSpan> spans = {};          // of the calls, the longest
+  std::optional<double> spans_begin_ns = {};  // CLOCK_MONOTONIC when the first of them began
+  std::string spans_note = {};                // which are left out
 };
 
 enum class WatchMode { kNone, kCounting, kSampling, kTracing };

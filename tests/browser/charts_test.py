@@ -3,6 +3,7 @@
 import re
 
 import harness
+import pages
 import webdriver
 from browser_harness import PageTest, make
 
@@ -61,6 +62,62 @@ class Charts(PageTest):
             where = self.js("""const r = document.querySelector("tr[aria-selected=true]").getBoundingClientRect();
                 return r.top >= 0 && r.bottom <= innerHeight""")
         self.assertTrue(where, "its row is not in sight")
+
+    def test_a_peer_on_the_roofline_says_its_numbers_and_finds_its_row(self):
+        for width in [390, 1440]:
+            self.visit(make("peers"), width=width)
+            peers = self.page.report["peers"]["points"]
+            self.assertGreater(len(peers), 1)
+            peer = peers[-1]
+            point = self.mark("roofline", "/peers/points/%d" % (len(peers) - 1))
+            self.js("arguments[0].focus()", point)
+            text = self.tip("roofline")
+            self.assertIn(peer["name"], text)
+            self.assertIn(peer["op"], text)
+            gflops, low, high = map(float, re.search(r"([\d.]+) ?GFLOP/s \[([\d.]+), ([\d.]+)\]", text).groups())
+            for said, value in zip([gflops, low, high], [peer["gflops"], *peer["gflops_ci95"]]):
+                self.assertAlmostEqual(said, value, delta=0.006 * value)
+            self.browser.keys(webdriver.ENTER)
+            self.assertEqual(self.selected(), ["/peers/points/%d" % (len(peers) - 1)])
+            # A mark of its own, which the legend names.
+            shape = "return arguments[0].querySelector('.symbol').getAttribute('d')"
+            own = {self.js(shape, self.mark("roofline", mark["of"])) for mark in self.marks("roofline")
+                   if not mark["of"].startswith("/peers/")}
+            self.assertNotIn(self.js(shape, point), own)
+            legend = self.js("return [...arguments[0].querySelectorAll('.peer-legend')].map((l) => [l.textContent, "
+                             "l.querySelector('.symbol').getAttribute('d')])", self.figure("roofline"))
+            self.assertEqual(legend, [["peer (scripts/bench)", self.js(shape, point)]])
+
+    def test_a_profile_without_peers_has_no_legend_of_them(self):
+        self.visit(make("textcnn"))
+        self.assertEqual(self.js("return document.querySelectorAll('.peer-legend, .peer').length"), 0)
+
+    def test_calls_of_a_blas_stand_in_the_lanes_of_regions(self):
+        def span(name, thread, depth, start, length):
+            return {"name": name, "thread": thread, "depth": depth, "start_ns": start, "duration_ns": length}
+        report = pages.golden("run")
+        report["regions"]["trace"].update(spans_begin_ns=5000, spans=[
+            span("forward", "main 7", 0, 0, 1000), span("conv1d", "main 7", 1, 100, 400)])
+        called = report["blas"]["evidence"]["called"]
+        called["spans"] = [span("sgemm_ 4 x 4 x 4", "7", 0, 0, 200), span("sgemv_", "7", 0, 550, 100),
+                           span("ddot_", "9", 0, 600, 100), span("saxpy_", "7", 0, 1000, 100)]
+        pointer = "/blas/evidence/called/spans/%d"
+        for begin in [5150, None]:
+            called["spans_begin_ns"] = begin
+            self.visit(make.of_json("calls", report))
+            self.assertEqual(self.said(), [])
+            if begin is None:  # nobody knows how they lie to each other
+                self.assertEqual({mark["of"] for mark in self.marks("calls")}, {pointer % i for i in range(4)})
+                self.assertEqual(len(self.marks("timeline")), 2)
+                continue
+            self.assertNotIn("calls", self.charts())
+            marks = {mark["of"]: mark for mark in self.marks("timeline")}
+            self.assertEqual(len(marks), 6)
+            place = """const m = arguments[0]; return [m.parentElement.ariaLabel, parseFloat(m.style.top) / 20]"""
+            found = [self.js(place, self.mark("timeline", pointer % i)) for i in range(4)]
+            self.assertEqual(found, [["main 7", 2], ["main 7", 1], ["9", 0], ["main 7", 0]])
+            for i, start in enumerate([150, 700, 750, 1150]):
+                self.assertAlmostEqual(marks[pointer % i]["x"], 100 * start / 1250, delta=0.1)
 
     def test_arrow_keys_move_through_a_chart_and_enter_does_what_a_click_does(self):
         self.visit(make("textcnn"))
@@ -155,7 +212,7 @@ class Charts(PageTest):
         self.assertEqual(self.said(), [])
 
     def test_text_in_charts_lies_within_them(self):
-        for name in ["textcnn", "resnet20", "sweep", "run"]:
+        for name in ["textcnn", "peers", "resnet20", "sweep", "run"]:
             for width in [390, 1440]:
                 self.visit(make(name), width=width)
                 cut = self.js("""

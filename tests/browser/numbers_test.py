@@ -233,9 +233,11 @@ def same_work(row):
 
 
 def start_and_end(mark):
-    """Both on the axis of time: lengths alone would say nothing where all are shorter than a pixel."""
+    """Both on the axis of time: lengths alone would say nothing where all are shorter than a pixel. Regions and calls of
+    a BLAS count from the first of their own."""
     start, duration = mark["row"]["start_ns"], mark["row"]["duration_ns"]
-    return [("time", start, mark["x"]), ("time", start + duration, mark["x"] + mark["width"])]
+    origin = mark["of"].rpartition("/")[0]
+    return [(origin, start, mark["x"]), (origin, start + duration, mark["x"] + mark["width"])]
 
 
 # Of each scale of a chart: (group, number, place) of a mark; marks of one group share a scale.

@@ -122,7 +122,8 @@ class Run(CliTest):
         regions = self.run_program("--trace", path)
         with open(path) as file:
             trace = json.load(file)
-        spans = regions["trace"].pop("spans")
+        spans, begin = regions["trace"].pop("spans"), regions["trace"].pop("spans_begin_ns")
+        self.assertAlmostEqual(begin, 1000 * min(call["ts"] for call in slices(trace)), delta=1)
         self.assertEqual(regions["trace"],
                          {"path": path, "calls": 20, "dropped": 0, "spans_note": None})
         self.assertEqual(sorted(span["name"] for span in spans),

@@ -84,6 +84,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.lapack = std::move(found.lapack);
   called.wall_ns = found.wall_ns;
   called.spans = std::move(found.spans);
+  called.spans_begin_ns = found.spans_begin_ns;
   called.spans_note = std::move(found.spans_note);
   double calls = 0;
   for (const report::CallSite& site : called.calls) calls += static_cast<double>(site.count);

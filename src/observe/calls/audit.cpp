@@ -122,7 +122,7 @@ void Audit::drain() { long_calls_.read(*table_); }
 AuditedCalls Audit::finish() {
   drain();
   drain();  // what was being written is there now, or belongs to a dead process
-  return read_audited_calls(*table_, long_calls_, ns_per_tick());
+  return read_audited_calls(*table_, long_calls_, tick_clock());
 }
 
 Audit::Moment Audit::Moment::now() {
@@ -141,8 +141,9 @@ Audit::Moment Audit::Moment::now() {
   return best;
 }
 
-double Audit::ns_per_tick() const {
-  return clock_ == audit::Clock::kKernel ? 1 : rate_since(began_);
+TickClock Audit::tick_clock() const {
+  if (clock_ == audit::Clock::kKernel) return {};  // its ticks are that time
+  return {.ns_per_tick = rate_since(began_), .ticks = began_.ticks, .wall_ns = began_.wall_ns};
 }
 
 double Audit::rate_since(const Moment& began) {

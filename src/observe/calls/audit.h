@@ -44,7 +44,7 @@ class Audit {
   };
 
   Audit() = default;
-  [[nodiscard]] double ns_per_tick() const;
+  [[nodiscard]] TickClock tick_clock() const;
   static double rate_since(const Moment& began);
 
   UniqueFd file_;

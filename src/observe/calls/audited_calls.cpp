@@ -177,7 +177,8 @@ std::string name_of(const audit::Table& table, const LongCalls::Call& call,
 }
 
 void write_spans(const audit::Table& table, const LongCalls& long_calls, const Bindings& bindings,
-                 double ns_per_tick, AuditedCalls& to) {
+                 const TickClock& clock, AuditedCalls& to) {
+  const double ns_per_tick = clock.ns_per_tick;
   std::map<std::uint32_t, const std::string*> symbols;
   for (const auto& [key, bound] : bindings) {
     if (bound.lapack) continue;  // calls of a BLAS lie within it
@@ -199,6 +200,7 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
          .start_ns = static_cast<double>(call.began - calls.front().began) * ns_per_tick,
          .duration_ns = static_cast<double>(call.ticks()) * ns_per_tick});
   }
+  to.spans_begin_ns = clock.wall_of(calls.front().began);
   std::uint64_t all = 0;
   for (const auto& [key, bound] : bindings)
     if (!bound.lapack) all += bound.shapes.all().count;
@@ -252,8 +254,8 @@ void LongCalls::read(const audit::Table& table) {
 }
 
 AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long_calls,
-                                double ns_per_tick) {
-  const Bindings bindings = read_sites(table, ns_per_tick);
+                                const TickClock& clock) {
+  const Bindings bindings = read_sites(table, clock.ns_per_tick);
   const std::map<std::string, std::string> backends = find_backends(bindings);
   const Bindings outer = outermost(bindings, backends);
   AuditedCalls result;
@@ -272,8 +274,8 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
   std::stable_sort(result.lapack.begin(), result.lapack.end(), [](const auto& a, const auto& b) {
     return a.time_ns.value_or(0) > b.time_ns.value_or(0);
   });
-  result.wall_ns = wall_of(outer, table, long_calls, ns_per_tick);
-  write_spans(table, long_calls, outer, ns_per_tick, result);
+  result.wall_ns = wall_of(outer, table, long_calls, clock.ns_per_tick);
+  write_spans(table, long_calls, outer, clock, result);
   return result;
 }
 

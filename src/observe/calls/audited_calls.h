@@ -22,7 +22,22 @@ struct AuditedCalls {
   std::optional<double> wall_ns;
   std::uint64_t open = 0;                // calls that have not returned
   std::vector<report::TraceSpan> spans;  // the longest calls, since the start of the first
+  std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC then
   std::string spans_note;                // which are left out
+};
+
+// What the ticks of records are in CLOCK_MONOTONIC.
+struct TickClock {
+  double ns_per_tick = 1;
+  std::uint64_t ticks = 0;  // at one moment,
+  double wall_ns = 0;       // and the time then
+
+  [[nodiscard]] double wall_of(std::uint64_t at) const {
+    // Subtracted as what they are: a double has not all bits of a counter.
+    const bool before = at < ticks;
+    const auto distance = static_cast<double>(before ? ticks - at : at - ticks) * ns_per_tick;
+    return before ? wall_ns - distance : wall_ns + distance;
+  }
 };
 
 // Reads the records of long calls while they are there: those after them take their places.
@@ -62,6 +77,6 @@ class LongCalls {
 // A call from a library that serves BLAS itself is the inner half of a call into it (FlexiBLAS, the
 // dispatcher of MKL): it names the backend, and is not counted again.
 AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long_calls,
-                                double ns_per_tick);
+                                const TickClock& clock);
 
 }  // namespace hwprof::observe

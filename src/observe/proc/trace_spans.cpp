@@ -107,6 +107,7 @@ void add_spans(const std::string& trace_json, report::RegionTrace& to) {
   });
   if (to.spans.empty()) return;
   const double begin = to.spans.front().start_ns;
+  to.spans_begin_ns = begin;
   for (TraceSpan& span : to.spans) span.start_ns -= begin;
 }
 

@@ -288,11 +288,17 @@ void add_ladder_chart(const JudgedBlas& blas, Document& document) {
         .add(Chart{"ladder", "The same product by each core type, as a share of the FMA peak"});
 }
 
-void add_region_charts(const std::optional<Regions>& regions, Document& document) {
+bool is_one_timeline(const std::optional<Regions>& regions, const Called& called) {
+  return regions && regions->trace && regions->trace->spans_begin_ns && called.spans_begin_ns;
+}
+
+void add_region_charts(const std::optional<Regions>& regions, Document& document, bool with_calls) {
   if (!regions) return;
   document.in(Section::kRegions).add(Chart{"regions", "Time of the regions, nested as they are"});
   if (regions->trace && !regions->trace->spans.empty())
-    document.add(Chart{"timeline", "Calls of regions over time, a lane a thread"});
+    document.add(
+        Chart{"timeline", fmt::format("Calls of regions over time, a lane a thread{}",
+                                      with_calls ? ", with calls of a BLAS in them" : "")});
 }
 
 std::string ladder_text(const std::vector<LadderRung>& ladder) {

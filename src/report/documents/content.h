@@ -51,7 +51,10 @@ Table ladder_table(const JudgedBlas& blas, std::string_view at = "/blas");
 Paragraph partial_remark();
 // Charts of the page, where there is something to draw.
 void add_ladder_chart(const JudgedBlas& blas, Document& document);
-void add_region_charts(const std::optional<Regions>& regions, Document& document);
+// Whether calls of a BLAS stand in the timeline of regions: both are there, on one clock.
+bool is_one_timeline(const std::optional<Regions>& regions, const Called& called);
+void add_region_charts(const std::optional<Regions>& regions, Document& document,
+                       bool with_calls = false);
 
 // profile.cpp, tables.cpp
 // The most important truth: what is wrong with the BLAS, else how fast the forward pass is.

@@ -368,7 +368,7 @@ void add_charts(const Run& run, Document& document) {
   if (!run.blas.evidence.executed.stacks.empty())
     document.in(Section::kHotspots)
         .add(Chart{"stacks", "Where the CPU time went, by sampled call stacks"});
-  add_region_charts(run.regions, document);
+  add_region_charts(run.regions, document, is_one_timeline(run.regions, run.blas.evidence.called));
   add_ladder_chart(run.blas, document);
   if (run.repeats)
     document.in(Section::kNoise).add(Chart{"repeats", "Time of each repeated run, in their order"});
@@ -399,7 +399,7 @@ Document run_document(const Run& run) {
   document.add(thread_fields(run), kFull);
   document.in(Section::kHotspots).add(marked(calls_table(evidence), run));
   document.in(Section::kHotspots).add(lapack_table(evidence));
-  if (!evidence.called.spans.empty())
+  if (!evidence.called.spans.empty() && !is_one_timeline(run.regions, evidence.called))
     document.add(Chart{"calls", "Calls of a BLAS over time, a lane a thread"});
   document.add(files_table(evidence.executed), kFull);
   document.add(symbols_table(evidence.executed), kFull);

@@ -33,9 +33,8 @@ function covered({ spans, start_ns, end_ns }) {
 
 /** @param {HTMLElement} axis @param {HTMLElement} host of the lanes
  * @param {import("./spans.js").Lane[]} lanes @param {Window} all
- * @param {(name: string) => string} hue the class of a name's colour
- * @param {string} of where in the JSON the spans are */
-export function lanes_picture(axis, host, lanes, all, hue, of) {
+ * @param {(name: string) => string} hue the class of a name's colour */
+export function lanes_picture(axis, host, lanes, all, hue) {
   const svg = select(axis).append("svg").attr("aria-hidden", "true").attr("height", 22).attr("width", "100%");
   const rooms = lanes.map(({ thread, rows }) => {
     const name = host.appendChild(element("div", "lane-name", thread));
@@ -71,7 +70,7 @@ export function lanes_picture(axis, host, lanes, all, hue, of) {
         .attr("data-value", (/** @type {Mark} */ mark) => single(mark)?.duration_ns ?? null)
         .attr("data-of", (/** @type {Mark} */ mark) => {
           const span = single(mark);
-          return span && `${of}/${span.index}`;
+          return span && span.of;
         })
         .style("left", (/** @type {Mark} */ mark) => `${part(mark.start_ns) * 100}%`)
         .style("width", (/** @type {Mark} */ mark) => `${share(mark) * 100}%`)

@@ -3,22 +3,53 @@
 import { bisector } from "d3-array";
 
 /** @typedef {{name: string, thread: string, depth: number, start_ns: number, duration_ns: number}} Span */
-/** @typedef {Span & {index: number, end_ns: number}} Placed */
+/** @typedef {Span & {of: string}} Pointed with the JSON pointer of what it is */
+/** @typedef {Pointed & {end_ns: number}} Placed */
 /** @typedef {{thread: string, rows: Placed[][]}} Lane a row a depth; by time */
 /** @typedef {{spans: Placed[], start_ns: number, end_ns: number, lane: number, depth: number}} Mark
  *  One span, or several that are too narrow to tell apart. */
 /** @typedef {{from: number, to: number}} Window in ns */
 
+/** @param {Span[]} spans @param {string} of where in the JSON they are @returns {Pointed[]} */
+export function pointed(spans, of) {
+  return spans.map((span, index) => ({ ...span, of: `${of}/${index}` }));
+}
+
+/** Calls of a BLAS in the lanes of regions: each in its thread's, a row below the region that it is in. A lane
+ * of regions is named by a name and the thread's number, which is all that a call has.
+ * @param {Pointed[]} regions @param {Pointed[]} calls @param {number} later ns from the first region to the first
+ * call @returns {Pointed[]} */
+export function set_in(regions, calls, later) {
+  const lanes = new Map(lanes_of(regions).map((lane) => [lane.thread.split(" ").pop(), lane]));
+  return calls.map((call) => {
+    const start_ns = call.start_ns + later;
+    const lane = lanes.get(call.thread);
+    // Its middle: clocks that were set beside each other may be some ns apart.
+    return { ...call, start_ns, thread: lane?.thread ?? call.thread,
+      depth: lane ? depth_at(lane, start_ns + call.duration_ns / 2) : 0 };
+  });
+}
+
+/** How many rows are above what is inside of all regions open at a time.
+ * @param {Lane} lane @param {number} ns */
+function depth_at({ rows }, ns) {
+  for (let depth = rows.length; depth > 0; --depth) {
+    const last = rows[depth - 1][by_start.right(rows[depth - 1], ns) - 1];
+    if (last && last.end_ns >= ns) return depth;
+  }
+  return 0;
+}
+
 /** A lane a thread, in the order of their first spans.
- * @param {Span[]} spans @returns {Lane[]} */
+ * @param {Pointed[]} spans @returns {Lane[]} */
 export function lanes_of(spans) {
   /** @type {Map<string, Placed[][]>} */
   const lanes = new Map();
-  spans.forEach((span, index) => {
+  spans.forEach((span) => {
     const rows = lanes.get(span.thread) ?? [];
     lanes.set(span.thread, rows);
     while (rows.length <= span.depth) rows.push([]);
-    rows[span.depth].push({ ...span, index, end_ns: span.start_ns + span.duration_ns });
+    rows[span.depth].push({ ...span, end_ns: span.start_ns + span.duration_ns });
   });
   return [...lanes].map(([thread, rows]) => {
     for (const row of rows) row.sort((a, b) => a.start_ns - b.start_ns);

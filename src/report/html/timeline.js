@@ -1,37 +1,49 @@
-// The trace of regions, or of calls of a BLAS: a lane a thread, time from left to right, nested calls below what they are
-// in. Here: which window of time is shown, by wheel, drag, keys and buttons.
+// The trace of regions with the calls of a BLAS in them, or of either alone: a lane a thread, time from left to right,
+// nested calls below what they are in. Here: which window of time is shown, by wheel, drag, keys and buttons.
 
 import { element } from "./boxes.js";
 import { note, repaint, tooltip } from "./chart.js";
 import { follow_pointer } from "./drag.js";
 import { lanes_picture } from "./lanes.js";
 import { call_ranks, region_ranks } from "./legend.js";
-import { extent_of, in_next_row, lanes_of, moved, zoomed } from "./spans.js";
+import { extent_of, in_next_row, lanes_of, moved, pointed, set_in, zoomed } from "./spans.js";
 
 /** @typedef {import("./spans.js").Mark} Mark */
 /** @typedef {import("./spans.js").Placed} Placed */
 
+const kCalls = "/blas/evidence/called/spans";
 const KEYS = "arrow keys move between calls, plus and minus zoom, Shift and an arrow pan, 0 shows all";
 
 /** @param {HTMLElement} figure @param {any} report @returns {boolean} */
 export function draw_timeline(figure, report) {
   const trace = report.regions?.trace;
-  return Boolean(trace) && draw_spans(figure, trace, region_ranks(report.regions), "/regions/trace/spans");
+  if (!trace?.spans?.length) return false;
+  const spans = pointed(trace.spans, "/regions/trace/spans");
+  const hue = region_ranks(report.regions);
+  const called = report.blas?.evidence?.called;
+  const calls = beside(trace, called) ? pointed(called.spans, kCalls) : [];
+  const names = new Set(calls.map(({ name }) => name));
+  const all = spans.concat(set_in(spans, calls, called?.spans_begin_ns - trace.spans_begin_ns));
+  const notes = calls.length ? [trace.spans_note, "Framed: calls of a BLAS.", called.spans_note] : [trace.spans_note];
+  return draw_spans(figure, all, notes, (name) => (names.has(name) ? "hue-0 call" : hue(name)));
+}
+
+/** Whether it is known how the times of both lie to each other. @param {any} trace @param {any} called */
+function beside(trace, called) {
+  return Boolean(called?.spans?.length && Number.isFinite(called.spans_begin_ns) && Number.isFinite(trace.spans_begin_ns));
 }
 
 /** @param {HTMLElement} figure @param {any} report @returns {boolean} */
 export function draw_calls_timeline(figure, report) {
   const called = report.blas?.evidence?.called;
-  return Boolean(called) && draw_spans(figure, called, call_ranks(called.spans ?? []), "/blas/evidence/called/spans");
+  const spans = called?.spans ?? [];
+  return spans.length > 0 && draw_spans(figure, pointed(spans, kCalls), [called.spans_note], call_ranks(spans));
 }
 
-/** @param {HTMLElement} figure @param {any} trace with `spans` and `spans_note`
- * @param {(name: string) => string} hue the class of a name's colour
- * @param {string} of where in the JSON the spans are @returns {boolean} */
-function draw_spans(figure, trace, hue, of) {
-  /** @type {import("./spans.js").Span[]} */
-  const spans = trace.spans ?? [];
-  if (spans.length === 0) return false;
+/** @param {HTMLElement} figure @param {import("./spans.js").Pointed[]} spans
+ * @param {(string | null)[]} notes which spans are left out
+ * @param {(name: string) => string} hue the class of a name's colour @returns {boolean} */
+function draw_spans(figure, spans, notes, hue) {
   const lanes = lanes_of(spans);
   const all = extent_of(spans);
 
@@ -42,8 +54,8 @@ function draw_spans(figure, trace, hue, of) {
   host.setAttribute("aria-label", `Timeline: ${KEYS}`);
   const caption = figure.querySelector("figcaption");
   for (const part of [tools, axis, host]) figure.insertBefore(part, caption);
-  note(figure, `${trace.spans_note ?? ""} A click zooms to a call, Ctrl and the wheel zoom, dragging pans.`.trim());
-  const picture = lanes_picture(axis, host, lanes, all, hue, of);
+  note(figure, [...notes, "A click zooms to a call, Ctrl and the wheel zoom, dragging pans."].filter(Boolean).join(" "));
+  const picture = lanes_picture(axis, host, lanes, all, hue);
   const tip = tooltip(figure);
 
   let shown = all;
