@@ -74,6 +74,15 @@ TEST(Page, HasItsSectionsInOneOrder) {
   EXPECT_THAT(page, Not(HasSubstr("r1-roofline"))) << "a section of nothing";
 }
 
+TEST(Page, DoesNotMarkAsBadWhatWasNotJudged) {
+  Document document{.title = "t"};
+  document.add(Headline{.text = "not judged", .judged = false});
+  const std::string page = page_of(document);
+  EXPECT_THAT(
+      page, HasSubstr("class=\"headline unjudged\"><span class=\"sign\" aria-hidden=\"true\">?<"));
+  EXPECT_THAT(as_text(document, {.colour = true}), Not(HasSubstr("\x1b[1;31m")));
+}
+
 TEST(Page, HasWhatIsFullAndWhatIsOfThePageAlone) {
   Document document{.title = "t"};
   document.add(Paragraph{"in short"}, Detail::kBrief)
@@ -155,18 +164,7 @@ TEST_P(SavedReport, SaysWhatItSaidWhenItWasMade) {
 
 INSTANTIATE_TEST_SUITE_P(OfEachCommand, SavedReport,
                          testing::Values("profile", "profile_layers", "profile_training", "run",
-                                         "compare", "blas", "doctor", "peak"));
-
-// Its JSON has the library without the verdict that only a sweep's own run can give.
-TEST(SavedReports, OfASweepSayNothingElse) {
-  const auto file = parse_report("sweep", golden("sweep.json"), saved_schemas());
-  ASSERT_TRUE(file);
-  const auto page = saved_page(*file);
-  ASSERT_TRUE(page) << page.error().what;
-  std::istringstream said(as_text(page->document, {.columns = 120, .full = true}));
-  const std::string whole = golden("sweep.120.txt");
-  for (std::string line; std::getline(said, line);) EXPECT_THAT(whole, HasSubstr(line));
-}
+                                         "sweep", "compare", "blas", "doctor", "peak"));
 
 TEST(SavedReports, OfAProfileKeepItsSamples) {
   const Profile profile = sampled_profile();

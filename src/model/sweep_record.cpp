@@ -90,7 +90,8 @@ const Record& record<Sweep>() {
       field<&Sweep::text>("text", "", "the verdict in words"),
       field<&Sweep::laws>("laws", "", ""),
       field<&Sweep::points>("points", "", "as a row of the profile, with its sizes"),
-      field<&Sweep::blas>("blas", "", "of a variant that uses one, else null; without a verdict"),
+      field<&Sweep::blas>("blas", "",
+                          "of a variant that uses one, else null; no ladder is climbed for it"),
       field<&Sweep::run, &Profile::warnings>("warnings", "", ""),
   };
   static constexpr Record kRecord{"Sweep", "How time and FLOP grow with a size.", kFields,

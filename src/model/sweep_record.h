@@ -47,8 +47,8 @@ struct SweepPoint {
 struct Sweep {
   Profile run;  // without rows: each point has its own
   std::string op, variant;
-  std::string asked;         // the operation in the words of the user, where they are others
-  std::optional<Blas> blas;  // of a variant that uses one
+  std::string asked;                // the operation in the words of the user, where they are others
+  std::optional<ProfileBlas> blas;  // of a variant that uses one
   std::vector<std::pair<std::string, std::uint64_t>> held;  // sizes that stay
   std::vector<SweptSize> swept;                             // one or two
   std::vector<SweepPoint> points;

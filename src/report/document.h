@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -39,6 +40,7 @@ struct Headline {
   std::string text;
   bool good = false;
   std::string fix = {};  // what to do about it: a command, as a rule
+  bool judged = true;    // false: whether it is good is not known
 };
 
 struct Paragraph {
@@ -82,9 +84,10 @@ struct Table {
   std::string title = {};            // may be empty
   std::vector<Column> columns = {};  // the first one names the row; most important first
   std::vector<TableRow> rows = {};
-  std::vector<std::string> notes = {};  // legend, and the reason of each absent number, said once
-  std::vector<std::string> brief = {};  // instead of the notes in the brief form
-  std::size_t most_rows = 0;            // in text and markdown; 0: all
+  std::vector<std::string> notes = {};    // legend, and the reason of each absent number, said once
+  std::vector<std::string> brief = {};    // instead of the notes in the brief form
+  std::size_t most_rows = 0;              // in text and markdown; 0: all
+  std::string_view groups = "operation";  // what a group is, for a page that sorts its rows
 };
 
 struct Series {

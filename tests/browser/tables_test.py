@@ -77,6 +77,15 @@ class Tables(PageTest):
         for name in ["textcnn", "run", "sweep", "compare", "mlp"]:
             self.check_every_column(name)
 
+    def test_a_sorted_table_says_what_its_groups_are(self):
+        for name, group, title in [("textcnn", "operation", "Operations"), ("mlp", "variant", "Training"),
+                                   ("resnet20", "form", "Layers by type, an inference")]:
+            self.visit(make(name))
+            table = self.table_of(title)
+            self.js(PRESS, table, 1, 1)
+            with self.subTest(title):
+                self.assertEqual(self.js("return arguments[0].querySelector('th.of-group').textContent", table), group)
+
     def test_a_click_and_the_keyboard_sort(self):
         self.visit(make("textcnn"))
         table = self.table_of("Operations")

@@ -80,7 +80,7 @@ Conditions conditions_of(const Run& run) {
 Conditions conditions_of(const Sweep& sweep) {
   Conditions all;
   add_machine(sweep.run.machine, sweep.run.version, all);
-  add_blas(sweep.blas.value_or(report::Blas()), all);
+  add_blas(sweep.blas.value_or(report::ProfileBlas()), all);
   add_place(sweep.run, all);
   return all;
 }

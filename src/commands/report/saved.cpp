@@ -26,9 +26,9 @@ void complete(report::Run& run) { complete(run.blas.evidence.executed); }
 void complete(report::Profile& profile) {
   if (profile.executed) complete(*profile.executed);
 }
-// JSON has the library once, and no verdict on it.
+// JSON has the library once.
 void complete(report::Sweep& sweep) {
-  if (sweep.blas) static_cast<report::Blas&>(sweep.run.blas) = *sweep.blas;
+  if (sweep.blas) sweep.run.blas = *sweep.blas;
 }
 template <class Record>
 void complete(Record& /*record*/) {}

@@ -147,7 +147,8 @@ Table types_table(const Layers& layers) {
   Table table{.title = "Layers by type, an inference",
               .columns = {{"FunctionName", true}, {"ElapsedTime"}, {"Occurrence"}, {"%"}},
               .rows = {},
-              .notes = {}};
+              .notes = {},
+              .groups = "form"};
   for (const LayerForm& form : layers.forms) {
     for (const LayerType& type : form.types) {
       table.rows.push_back({form.name,

@@ -53,7 +53,7 @@ Headline sweep_headline(const Sweep& sweep) {
     text += fmt::format("; {0}^{1:.2f}, by the model {0}^{2:.2f}, from {0}={3} on", law.size,
                         *law.exponent, *law.model_exponent, law.from);
   }
-  return {text, sweep.agrees.value_or(false)};
+  return {.text = text, .good = sweep.agrees.value_or(false), .judged = sweep.agrees.has_value()};
 }
 
 std::vector<Field> sweep_fields(const Sweep& sweep) {

@@ -59,7 +59,8 @@ Table epochs_table(const Training& training) {
   Table table{.title = "Training",
               .columns = {{"epoch", true}, {"loss"}, {"accuracy,\n% of held-out"}, {"samples/s"}},
               .rows = {},
-              .notes = {}};
+              .notes = {},
+              .groups = "variant"};
   Reasons reasons;
   for (const TrainingRun& run : training.runs) {
     if (!run.reason.empty()) reasons.add(run.reason, run.variant);
@@ -88,7 +89,8 @@ Table phases_table(const Training& training) {
                           {"GFLOP/s"},
                           {"% of\nFMA peak"}},
               .rows = {},
-              .notes = {}};
+              .notes = {},
+              .groups = "variant"};
   Reasons reasons;
   const std::string dash(kAbsent);
   // An event that nothing was counted of has a reason, and no column.

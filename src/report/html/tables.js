@@ -324,7 +324,7 @@ class Table {
 
 /** @param {HTMLElement} table */
 function group_name(table) {
-  return table.dataset.group || "operation";
+  return table.dataset.group ?? "";
 }
 
 /** The name of a group stays where its table scrolls to the side.

@@ -111,14 +111,24 @@ std::size_t end_of_lead(std::string_view text) {
   return std::min(text.find(". "), text.find(": ", kName));
 }
 
+// Not by colour alone.
+struct Look {
+  std::string_view name, sign;
+};
+Look look_of(const Headline& head) {
+  if (!head.judged) return {"unjudged", "?"};
+  return head.good ? Look{"good", "✓"} : Look{"bad", "!"};
+}
+
 std::string html_of(const Headline& head) {
+  const Look look = look_of(head);
   const std::string_view text = head.text;
   const std::size_t end = end_of_lead(text);
   std::string out;
   if (!text.empty()) {
     out =
         fmt::format("<p class=\"headline {}\"><span class=\"sign\" aria-hidden=\"true\">{}</span> ",
-                    head.good ? "good" : "bad", head.good ? "✓" : "!");
+                    look.name, look.sign);
     out += end == text.npos
                ? html_text(text)
                : fmt::format("<strong>{}</strong>{}", html_text(text.substr(0, end + 1)),
@@ -198,14 +208,15 @@ std::string bodies(const Table& table) {
 std::string html_of(const Table& table) {
   if (table.rows.empty() && table.notes.empty()) return "";
   const std::string title = html_text(table.title);
+  const bool grouped = !table.rows.empty() && !table.rows.front().group.empty();
   std::string out;
   if (table.rows.empty()) {
     out += html_heading(table.title);
   } else {
     out += fmt::format(
-        "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n"
-        "<caption>{}</caption>\n<thead><tr>",
-        title, title);
+        "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">"
+        "<table{1}>\n<caption>{0}</caption>\n<thead><tr>",
+        title, grouped ? fmt::format(" data-group=\"{}\"", html_text(table.groups)) : "");
     for (const Column& column : table.columns)
       if (is_shown(column))
         out += fmt::format("<th scope=\"col\"{}>{}</th>", class_of(column),

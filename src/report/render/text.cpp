@@ -15,6 +15,11 @@ enum class Tone { kPlain, kTitle, kGood, kBad, kFaint };
 constexpr int kGap = 2;     // blanks between two columns
 constexpr int kIndent = 2;  // of the rows of a group, and of what is wrapped
 
+Tone tone_of(const Headline& head) {
+  if (!head.judged) return Tone::kTitle;
+  return head.good ? Tone::kGood : Tone::kBad;
+}
+
 std::string_view escape_code(Tone tone) {
   switch (tone) {
     case Tone::kTitle:
@@ -122,9 +127,7 @@ class Page {
   }
 
  private:
-  void print(const Headline& head) {
-    paragraph(words_of(head), 0, 0, head.good ? Tone::kGood : Tone::kBad);
-  }
+  void print(const Headline& head) { paragraph(words_of(head), 0, 0, tone_of(head)); }
 
   void print(const Paragraph& text) {
     switch (text.kind) {
