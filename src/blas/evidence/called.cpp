@@ -16,7 +16,8 @@
 namespace hwprof::blas {
 
 struct CallWatch::State {
-  bool to_running = false;
+  bool to_running = false, modules = false;
+  ByModule by_module;
   CommandFiles files;
   std::unique_ptr<observe::Uprobes> uprobes;
   std::unique_ptr<observe::Audit> audit;
@@ -68,7 +69,8 @@ std::string ignores_audit(const CommandFiles& files) {
 }
 
 void finish_audit(observe::Audit& audit, const CommandFiles& files,
-                  std::optional<std::uint64_t> executions, report::Called& called) {
+                  std::optional<std::uint64_t> executions, report::Called& called,
+                  CallWatch::ByModule& by_module) {
   const std::string ignored = ignores_audit(files);
   called.executions = executions;
   if (executions) called.executions_watched = std::min(*executions, audit.processes());
@@ -83,6 +85,8 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.calls = std::move(found.sites);
   called.lapack = std::move(found.lapack);
   called.wall_ns = found.wall_ns;
+  by_module.calls = std::move(found.of_modules);
+  by_module.unplaced = audit.unplaced();
   called.spans = std::move(found.spans);
   called.spans_begin_ns = found.spans_begin_ns;
   called.spans_note = std::move(found.spans_note);
@@ -138,6 +142,7 @@ CallWatch CallWatch::prepare(const CallWatchOptions& options) {
   auto state = std::make_unique<State>();
   std::string& reason = state->called.reason;
   state->to_running = options.attach.has_value();
+  state->modules = options.modules;
   // Of a running process, the mapped files are known.
   if (!state->to_running) state->files = command_files(options.command);
   // A call that the audit library times costs the program some 50 ns, a probe 3 us.
@@ -159,7 +164,10 @@ CallWatch CallWatch::prepare(const CallWatchOptions& options) {
 }
 
 std::vector<std::string> CallWatch::environment() const {
-  return state_->audit ? state_->audit->environment() : std::vector<std::string>{};
+  if (!state_->audit) return {};
+  std::vector<std::string> variables = state_->audit->environment();
+  if (state_->modules) variables.push_back(observe::Audit::modules_variable());
+  return variables;
 }
 
 void CallWatch::attach(pid_t pid) {
@@ -195,12 +203,18 @@ report::Called CallWatch::finish() {
   if (state.uprobes) finish_uprobes(*state.uprobes, state.called);
   if (state.audit) {
     const auto executions = state.executions ? state.executions->finish() : std::nullopt;
-    finish_audit(*state.audit, state.files, executions, state.called);
+    finish_audit(*state.audit, state.files, executions, state.called, state.by_module);
   }
+  if (state.called.how == "uprobe")
+    state.by_module.reason = "uprobes do not tell the module that a call was made in";
+  else if (state.called.how == "none")
+    state.by_module.reason = state.called.reason;
   state.uprobes.reset();
   state.audit.reset();
   return std::move(state.called);
 }
+
+CallWatch::ByModule CallWatch::take_by_module() const { return std::move(state_->by_module); }
 
 std::optional<double> slowed_by_watching(const report::Called& called, double cpu_ns) {
   constexpr double kNoticed = 0.05;

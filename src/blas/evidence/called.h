@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "src/model/blas.h"
+#include "src/observe/calls/audited_calls.h"
 
 namespace hwprof::blas {
 
@@ -24,6 +25,7 @@ struct CallWatchOptions {
   std::optional<pid_t> attach;
   bool allow_uprobes = true;
   bool allow_audit = true;
+  bool modules = false;  // the program tells in which module of a framework it is
 };
 
 class CallWatch {
@@ -45,6 +47,13 @@ class CallWatch {
   void drain();
   // Takes out of the system what was put into it. To be called once.
   report::Called finish();
+  // After it: the calls by module, and how many found no room there.
+  struct ByModule {
+    std::vector<observe::CallsOfModule> calls;
+    std::uint64_t unplaced = 0;
+    std::string reason;  // why there are none
+  };
+  [[nodiscard]] ByModule take_by_module() const;
 
  private:
   struct State;

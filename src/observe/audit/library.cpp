@@ -33,6 +33,7 @@
 #else
 #error "no stubs for this architecture"
 #endif
+#include "src/observe/audit/module_calls.h"
 
 using namespace hwprof::observe;
 using namespace hwprof::observe::audit;
@@ -73,6 +74,7 @@ struct Stub {
 struct OpenCall {
   const Stub* stub;
   CountedShape* counted;
+  ModuleCalls* in_module;  // nullptr: none that is known
   u64 began;
 };
 static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
@@ -98,14 +100,6 @@ bool take_lock() {
   return false;
 }
 void leave_lock() { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
-
-void add(u64& value, u64 amount = 1) { __atomic_fetch_add(&value, amount, __ATOMIC_RELAXED); }
-bool claim(u32& state) {
-  u32 expected = kFree;
-  return __atomic_compare_exchange_n(&state, &expected, kWriting, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED);
-}
-void publish(u32& state) { __atomic_store_n(&state, kReady, __ATOMIC_RELEASE); }
 
 // False when it does not fit.
 bool copy_text(char* to, u32 room, const char* from) {
@@ -275,7 +269,7 @@ void record(const OpenCall& call, u64 ended) {
   place.began = call.began;
   place.ended = ended;
   place.site = static_cast<u32>(call.stub->site - table->sites);
-  place.slot = static_cast<u32>(call.counted - &call.stub->site->shards[0].others);
+  place.slot = slot_of(*call.stub->site, *call.counted);
   place.thread = thread_number();
   __atomic_store_n(&place.number, number, __ATOMIC_RELEASE);
 }
@@ -452,8 +446,11 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
       shape_of(stub.routine, arguments, shape) ? counted_as(shard, shape) : shard.others;
   add(counted.count);
   note_thread();
+  ModuleCalls* in_module = calls_in_module(*table, thread_number(), *stub.site, counted);
+  if (in_module != nullptr) add(in_module->count);
   call->stub = &stub;
   call->counted = &counted;
+  call->in_module = in_module;
   call->began = ticks();
   return stub.target;
 }
@@ -462,6 +459,10 @@ void hwprof_leave_call(const OpenCall* call) {
   const u64 ended = ticks(), lasted = ended - call->began;
   add(call->counted->ticks, lasted);
   add(call->counted->returned);
+  if (call->in_module != nullptr) {
+    add(call->in_module->ticks, lasted);
+    add(call->in_module->returned);
+  }
   if (lasted >= table->long_ticks) record(*call, ended);
 }
 

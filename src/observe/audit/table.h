@@ -17,12 +17,15 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x334c4c4143505748;  // "HWPCALL3"
+inline constexpr u64 kMagic = 0x344c4c4143505748;  // "HWPCALL4"
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
 inline constexpr u32 kSites = 512, kShards = 4, kShapes = 64;
 // One slot for each (process, site, address): a process has that many stubs.
 inline constexpr u32 kStubs = 1024;
+// Of threads that run at the same time two may want one slot; then the last one has it.
+inline constexpr u32 kOpenThreads = 4096, kOpenProcesses = 256;
+inline constexpr u32 kModuleCalls = 16384;
 inline constexpr u32 kLongCalls = 32768;  // a power of two: numbers of calls may wrap around
 
 // What a process reads its time from; hwprof chooses, since it can look before it runs.
@@ -37,6 +40,15 @@ enum State : u32 { kFree, kWriting, kReady };
 
 inline u32 load(const u32& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
 inline u64 load(const u64& value) { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
+inline void add(u64& value, u64 amount = 1) {
+  __atomic_fetch_add(&value, amount, __ATOMIC_RELAXED);
+}
+inline bool claim(u32& state) {
+  u32 expected = kFree;
+  return __atomic_compare_exchange_n(&state, &expected, kWriting, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED);
+}
+inline void publish(u32& state) { __atomic_store_n(&state, kReady, __ATOMIC_RELEASE); }
 
 struct File {
   u32 state;
@@ -72,6 +84,24 @@ struct alignas(64) LongCall {
   u32 thread;      // the kernel's number; 0: not known
 };
 
+// The module of a framework that a thread is in, which python/hwprof/_calls.py writes. `module` 0:
+// none. Threads that have no slot of their own work for the module of the process, where `alone`
+// says that one thread alone is in one.
+struct OpenModule {
+  u32 thread, process, module, alone;
+};
+struct OpenModules {
+  u32 used, unused[3];  // 0: nobody writes here
+  OpenModule threads[kOpenThreads], processes[kOpenProcesses];
+};
+
+// Calls of one place in `sites` and of its CountedShapes, inside one module.
+struct alignas(64) ModuleCalls {
+  u32 state;
+  u32 process, module, site, slot;
+  u64 count, returned, ticks;
+};
+
 struct Table {
   u64 magic, nonce;
   Clock clock;
@@ -81,9 +111,12 @@ struct Table {
   // The thread that called first, and whether there were others: of one alone, calls follow each
   // other.
   u32 first_thread, more_threads;
+  u64 unplaced;    // calls in a module for which there was no room in `module_calls`
   u64 long_calls;  // their number
   File files[kFiles];
   Site sites[kSites];
+  OpenModules open_modules;
+  ModuleCalls module_calls[kModuleCalls];
   LongCall calls[kLongCalls];
 };
 

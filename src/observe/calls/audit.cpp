@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -114,6 +115,11 @@ std::vector<std::string> Audit::environment() const {
           fmt::format("{}/proc/{}/fd/{}:{}", audit::kVariable, owner_, file_.get(), nonce_)};
 }
 
+std::string Audit::modules_variable() {
+  return fmt::format("HWPROF_OPEN_MODULES={}", offsetof(audit::Table, open_modules));
+}
+
+std::uint64_t Audit::unplaced() const { return audit::load(table_->unplaced); }
 std::uint64_t Audit::processes() const { return audit::load(table_->processes); }
 std::uint64_t Audit::unwatched() const { return audit::load(table_->unwatched); }
 

@@ -27,10 +27,14 @@ class Audit {
 
   // LD_AUDIT, added to what is in there already, and the variable that names the table.
   [[nodiscard]] std::vector<std::string> environment() const;
+  // Where in the table a program tells in which module it is.
+  static std::string modules_variable();
   // Programs that have begun to count, each exec() one.
   [[nodiscard]] std::uint64_t processes() const;
   // Bindings that found no room in the table.
   [[nodiscard]] std::uint64_t unwatched() const;
+  // Calls in a module that found no room there.
+  [[nodiscard]] std::uint64_t unplaced() const;
   // Reads the records of long calls before others take their places: 20 ms are soon enough.
   void drain();
   // When all that could call has ended, or is to be left.

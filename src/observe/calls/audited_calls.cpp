@@ -211,6 +211,51 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
                   calls.size(), all, static_cast<double>(shortest->ticks()) * ns_per_tick * 1e-3);
 }
 
+// Of outermost calls, as the sites are.
+std::vector<CallsOfModule> read_modules(const audit::Table& table, const Bindings& bindings,
+                                        const std::map<std::string, std::string>& backends,
+                                        double ns_per_tick) {
+  std::map<std::uint32_t, const Bound*> bound_at;
+  for (const auto& [key, bound] : bindings)
+    for (const std::uint32_t place : bound.places) bound_at[place] = &bound;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, const Bound*>, ShapeCounts> counts;
+  constexpr std::uint32_t kSlots = audit::kShapes + 1;  // of a shard, the first for no shape
+  for (const audit::ModuleCalls& calls : table.module_calls) {
+    const std::uint32_t slot = load(calls.slot), place = load(calls.site);
+    const auto bound = bound_at.find(place);
+    if (load(calls.state) != audit::kReady || bound == bound_at.end() ||
+        slot >= audit::kShards * kSlots)
+      continue;
+    const double ticks = static_cast<double>(load(calls.ticks));
+    const std::uint64_t returned = load(calls.returned), count = load(calls.count);
+    const CountedCalls counted{count, std::min(returned, count), ticks * ns_per_tick};
+    if (count == 0) continue;
+    Routine routine;
+    find_routine(bound->second->symbol.c_str(), routine);
+    ShapeCounts& shapes =
+        counts.try_emplace({load(calls.process), load(calls.module), bound->second}, routine)
+            .first->second;
+    if (slot % kSlots == 0) {
+      shapes.add_others(counted);
+    } else {
+      const audit::Shard& shard = table.sites[place].shards[slot / kSlots];
+      shapes.add(Shape(shard.shapes[slot % kSlots - 1].shape), counted);
+    }
+  }
+  std::vector<CallsOfModule> modules;
+  for (const auto& [key, shapes] : counts) {
+    const auto& [process, module, bound] = key;
+    CallsOfModule& calls = modules.emplace_back(CallsOfModule{process, module, {}});
+    calls.site.symbol = bound->symbol;
+    calls.site.caller = bound->caller;
+    const auto backend = backends.find(bound->library);
+    calls.site.library =
+        bound->blas && backend != backends.end() ? backend->second : bound->library;
+    shapes.write(calls.site);
+  }
+  return modules;
+}
+
 }  // namespace
 
 double LongCalls::ticks_of(std::uint32_t site) const {
@@ -276,6 +321,7 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
   });
   result.wall_ns = wall_of(outer, table, long_calls, clock.ns_per_tick);
   write_spans(table, long_calls, outer, clock, result);
+  result.of_modules = read_modules(table, outer, backends, clock.ns_per_tick);
   return result;
 }
 

@@ -14,6 +14,12 @@
 
 namespace hwprof::observe {
 
+// What a framework's module called itself, in no module inside it; numbers are the process's own.
+struct CallsOfModule {
+  std::uint32_t process = 0, module = 0;
+  report::CallSite site;
+};
+
 struct AuditedCalls {
   std::vector<report::CallSite> sites;  // of outermost calls
   std::vector<report::CallSite> lapack;
@@ -24,6 +30,7 @@ struct AuditedCalls {
   std::vector<report::TraceSpan> spans;  // the longest calls, since the start of the first
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC then
   std::string spans_note;                // which are left out
+  std::vector<CallsOfModule> of_modules;
 };
 
 // What the ticks of records are in CLOCK_MONOTONIC.
