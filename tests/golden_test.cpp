@@ -358,6 +358,58 @@ TEST(Golden, Profile) {
   expect_golden("profile_regions.csv", regions_csv(*profile.regions));
 }
 
+void add_modules(report::Run& run) {
+  Module linear;
+  linear.name = "fc";
+  linear.type = "Linear";
+  linear.shape = "64x300";
+  linear.occurrence = 20;
+  linear.total_ns = linear.self_ns = 2.5e8;
+  linear.total_share = linear.self_share = 0.2;
+  linear.flops = 5e9;
+  linear.gflops = 20;
+  linear.peak_fraction = 0.125;
+  linear.counts = {
+      {"page-faults", "1", 12, 12, CountStatus::kOk, ""},
+  };
+  ModuleCall call;
+  call.routine = "sgemm_";
+  call.library = "/usr/lib/libopenblas.so.0";
+  call.provider = Provider::kOpenBlas;
+  call.core = "Haswell";
+  call.threads = 2;
+  call.calls = 20;
+  call.time_ns = 2e8;
+  call.gflops = 25;
+  call.peak_fraction = 0.15;
+  call.shapes = {{.m = 64, .n = 10, .k = 300, .transposed_a = true, .count = 20}};
+  ModuleCall primitive;
+  primitive.routine = "dnnl_primitive_execute";
+  primitive.library = "/usr/lib/libdnnl.so.2";
+  primitive.provider = Provider::kOneDnn;
+  primitive.peak_fraction_reason = "the shapes do not tell the FLOP of these calls";
+  linear.calls = {call, primitive};
+  linear.evidence = "openblas Haswell (256-bit) on 2 threads, 80 % of its time";
+  Module unknown;
+  unknown.name = "Net backward";
+  unknown.flops_reason = "no model of this type's work";
+  unknown.calls_reason = "calls were not watched";
+  unknown.counts = {
+      {"page-faults", "1", std::nullopt, std::nullopt, CountStatus::kUnsupported, "no call ended"}};
+  run.modules = {linear, unknown};
+  run.module_types = {linear};
+  ModuleHooks& hooks = run.module_hooks.emplace();
+  hooks.processes = 2;
+  hooks.with_modules = 1;
+  hooks.torch = "1.13.1";
+  hooks.onednn = "avx512";
+  hooks.hooks = 800;
+  hooks.cost_ns = 8e6;
+  hooks.cost_share = 0.004;
+  hooks.cores = 2;
+  hooks.notes = {"process 4711 ended by os._exit"};
+}
+
 report::Run made_run() {
   report::Run run;
   run.version = "0.1.0";
@@ -374,6 +426,7 @@ report::Run made_run() {
   run.machine = sample_machine();
   run.counters = {made_count("cycles", 1e9, ""), made_count("flops", 0, "no PMU here")};
   run.regions = made_regions();
+  add_modules(run);
   run.warnings = {{"static", "the program is linked statically"}};
   RunBlas& blas = run.blas;
   blas.verdict = VerdictKind::kSuboptimal;

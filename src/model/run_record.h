@@ -10,6 +10,7 @@
 
 #include "src/model/blas.h"
 #include "src/model/machine.h"
+#include "src/model/modules_record.h"
 #include "src/model/record.h"
 #include "src/model/thread_use.h"
 
@@ -102,6 +103,9 @@ struct Run {
   std::optional<Fix> fix;            // with --try-fix or --try
   std::optional<ThreadUse> threads;  // what they did with their CPUs
   std::optional<Regions> regions;    // that the program made through libhwprof
+  // With --layers: the modules of PyTorch by name and by type, most self time first.
+  std::vector<Module> modules, module_types;
+  std::optional<ModuleHooks> module_hooks;
   std::vector<Warning> warnings;
 };
 

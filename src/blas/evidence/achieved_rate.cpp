@@ -212,6 +212,10 @@ void set_peak_fraction(report::CallSite& site, const report::BlasEvidence& evide
 
 }  // namespace
 
+std::optional<double> peak_weight_of(std::string_view symbol) {
+  return is_narrow(symbol) ? std::nullopt : std::optional(weight_of(symbol));
+}
+
 report::AchievedRate achieved_rate(const report::Called& called, const report::Executed& executed,
                                    const std::vector<report::LoadedLibrary>& loaded,
                                    std::optional<double> core_peak_gflops) {

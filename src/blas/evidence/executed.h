@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "src/model/blas.h"
@@ -23,5 +24,8 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
 // known how many cores worked in them, its fraction of the peak in `achieved_rate`. `one_cpu`: the
 // program could run on no more.
 void add_call_rates(report::BlasEvidence& evidence, bool one_cpu);
+
+// How many times the peak is that of a routine's precision; absent: that peak is not measured.
+std::optional<double> peak_weight_of(std::string_view symbol);
 
 }  // namespace hwprof::blas

@@ -45,7 +45,8 @@ Evidence Evidence::prepare(const RunRequest& request) {
     state->calls = blas::CallWatch::prepare({.command = request.command,
                                              .attach = request.attach,
                                              .allow_uprobes = request.calls_by != CallsBy::kAudit,
-                                             .allow_audit = request.calls_by != CallsBy::kUprobes});
+                                             .allow_audit = request.calls_by != CallsBy::kUprobes,
+                                             .modules = request.layers});
   } else {
     state->found.called.reason = "not watched (--no-calls)";
   }
@@ -55,6 +56,11 @@ Evidence Evidence::prepare(const RunRequest& request) {
 
 std::vector<std::string> Evidence::environment() const {
   return state_->calls ? state_->calls->environment() : std::vector<std::string>{};
+}
+
+blas::CallWatch::ByModule Evidence::calls_by_module() const {
+  if (state_->calls) return state_->calls->take_by_module();
+  return {.calls = {}, .unplaced = 0, .reason = "calls were not watched (--no-calls)"};
 }
 
 void Evidence::attach(pid_t pid, bool on_exec) {

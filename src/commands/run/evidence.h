@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/blas/evidence/called.h"
 #include "src/commands/run/options.h"
 #include "src/model/run_record.h"
 
@@ -31,6 +32,8 @@ class Evidence {
   void look();  // at the live processes; to be called often
   // Removes whatever was put into the system.
   void finish(report::Run& record);
+  // After it, with --layers.
+  [[nodiscard]] blas::CallWatch::ByModule calls_by_module() const;
 
  private:
   struct State;

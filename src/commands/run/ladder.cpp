@@ -81,9 +81,10 @@ std::optional<double> waiting_share_of(const report::Run& record) {
 
 // The peak is measured after the program, on a core that is warm from it; only where there is a
 // rate to compare.
-void measure_rate(report::BlasEvidence& evidence, bool one_cpu) {
-  const bool rates = std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
-                                 [](const auto& site) { return site.flops.value_or(0) > 0; });
+void measure_rate(report::BlasEvidence& evidence, bool one_cpu, bool layers) {
+  const bool rates =
+      layers || std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
+                            [](const auto& site) { return site.flops.value_or(0) > 0; });
   std::optional<double> peak;
   if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
   evidence.achieved_rate =
@@ -121,14 +122,14 @@ void judge(const RunRequest& request, const std::vector<report::InstalledBlas>& 
 
 void judge_run_blas(const RunRequest& request, report::Run& record) {
   record.blas.ladder_note = "not measured: no BLAS was seen at work";
-  measure_rate(record.blas.evidence, request.pin.size() == 1);
+  measure_rate(record.blas.evidence, request.pin.size() == 1, false);
   judge(request, blas::installed_blas(), record);
 }
 
 void measure_run_blas(const RunRequest& request, const KnownSoFar& known, report::Run& record) {
   watch_interrupts();
   const std::vector<report::InstalledBlas> installed = blas::installed_blas();
-  measure_rate(record.blas.evidence, request.pin.size() == 1);
+  measure_rate(record.blas.evidence, request.pin.size() == 1, !record.modules.empty());
   if (request.ladder) {
     // To measure a library is to run it, and what that does nobody knows.
     record.blas.ladder_note = "not measured: hwprof's worker ended while it measured";

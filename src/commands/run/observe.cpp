@@ -16,6 +16,7 @@
 #include "src/cli/groups.h"
 #include "src/commands/run/evidence.h"
 #include "src/commands/run/fix.h"
+#include "src/commands/run/layers.h"
 #include "src/commands/run/repetition.h"
 #include "src/commands/run/watch.h"
 #include "src/measure/regions_view.h"
@@ -124,12 +125,11 @@ void warn_of_left(const std::vector<observe::LeftProcess>& left, report::Run& re
                    left.size() == 1 ? "goes" : "go", names));
 }
 
-// Absent where no process had any.
-std::optional<report::Regions> regions_of(const RegionFiles& files,
-                                          const report::RegionView& view) {
+// Of all processes, by path. Absent where no process had any.
+std::optional<report::Regions> regions_of(const RegionFiles& files) {
   const std::vector<report::Regions> processes = files.read();
   if (processes.empty()) return std::nullopt;
-  return view_regions(merge_regions(processes), view);
+  return merge_regions(processes);
 }
 
 // A file that fails now is a warning: what was observed is not lost.
@@ -183,6 +183,10 @@ Result<report::Run> observe_command(const RunRequest& request, MonitorClient& mo
   std::vector<std::string> environment = evidence.environment();
   if (regions)
     for (const std::string& variable : regions->environment()) environment.push_back(variable);
+  const std::optional<LayerFiles> layers = prepare_layers(request, record);
+  if (layers)
+    for (std::string& variable : layers_environment(*layers, request))
+      environment.push_back(std::move(variable));
   TRY(const pid_t pid, monitor.start(environment, true));
   evidence.attach(pid, true);
   const auto counting = start_counting(request, record, pid, true);
@@ -207,7 +211,10 @@ Result<report::Run> observe_command(const RunRequest& request, MonitorClient& mo
   if (counting)
     record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
   evidence.finish(record);
-  if (regions) record.regions = regions_of(*regions, request.region_view);
+  if (regions) record.regions = regions_of(*regions);
+  if (layers) take_layers(*layers, record.regions, evidence.calls_by_module(), record);
+  if (record.regions)
+    record.regions = view_regions(*std::move(record.regions), request.region_view);
   if (regions && !request.trace.empty()) write_trace(*regions, request.trace, monitor, record);
   return record;
 }
@@ -330,6 +337,7 @@ Result<report::Run> observe_program(const RunRequest& request, MonitorClient& mo
   if (record.wall_s > 0 && record.user_s && record.system_s)
     record.cpus_used = (*record.user_s + *record.system_s) / record.wall_s;
   measure_run_blas(request, known, record);
+  add_layer_evidence(request, record);
   if (request.fix.wanted()) {
     known(record);
     try_settings(request, *input, monitor, record);

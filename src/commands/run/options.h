@@ -37,6 +37,7 @@ struct RunRequest {
   unsigned repeat = 0, warmup = 0;  // runs for the times alone, after the observed one
   bool ignore_failure = false;      // repeat whatever the exit code
   FixRequest fix;
+  bool layers = false;                 // the modules of PyTorch as regions
   bool lines = false, stacks = false;  // of samples: by source line; call stacks
   report::RegionView region_view;
   std::string trace;          // file for each call of a region; empty: none

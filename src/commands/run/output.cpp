@@ -103,6 +103,8 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
                           Conclude conclude) {
   TRY(check_report_output(options));
   const RunRequest& request = options.request;
+  std::vector<std::string> variables = variables_of(request.fix);
+  if (request.layers) variables.emplace_back("PYTHONPATH=");
   const Conclusion conclusion(options, document, conclude);
   const auto observe = [&](observe::MonitorClient& monitor) -> Result<int> {
     // Where this one is not taken, the last one still may be.
@@ -128,7 +130,7 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
        .pin = request.pin,
        .user = request.user,
        .files = files_of(options),
-       .variables = variables_of(request.fix),
+       .variables = variables,
        .kept_variables = blas::shaping_variables(),
        .passes_exit_code = passes_exit_code,
        .exit_without_worker = passes_exit_code && !options.require_optimal_blas ? 0 : kNotTold,

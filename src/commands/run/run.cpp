@@ -129,6 +129,10 @@ cli::Action run_command(cli::Options& options) {
       "call); uprobes, probes of the kernel (3 us a call, only for root), which see static "
       "programs and those in containers, too; best, audit where the command loads it. "
       "Default: best.");
+  options.flag("--layers", request.layers,
+               "Make a region of each forward and backward of PyTorch's modules in a Python "
+               "program, and list them by name and type with time, FLOP and who computed them; "
+               "with --events, with counters. Default: do not.");
   cli::region_view(options, request.region_view);
   cli::trace(options, request.trace);
   declare_drawings(options, *to, no_samples);
@@ -141,6 +145,7 @@ cli::Action run_command(cli::Options& options) {
       "hwprof run [OPTIONS] -- COMMAND [ARGUMENTS...]: what follows the dashes is run\n"
       "as it is.\n\n"
       "hwprof run -- python3 train.py         the report follows on standard error\n"
+      "hwprof run --layers -- python3 main.py    which layer takes the time\n"
       "hwprof run --format json -o run.json -- ./solver input\n"
       "\nThe exit code is the command's (128 + n for signal n), 127 when there is no such\n"
       "command, 126 when it cannot be run; 2 for wrong options, before anything runs.");

@@ -368,6 +368,8 @@ void add_charts(const Run& run, Document& document) {
   if (!run.blas.evidence.executed.stacks.empty())
     document.in(Section::kHotspots)
         .add(Chart{"stacks", "Where the CPU time went, by sampled call stacks"});
+  if (!run.modules.empty())
+    document.in(Section::kLayers).add(Chart{"modules", "Self time of the layers, longest first"});
   add_region_charts(run.regions, document, is_one_timeline(run.regions, run.blas.evidence.called));
   add_ladder_chart(run.blas, document);
   if (run.repeats)
@@ -392,7 +394,10 @@ Document run_document(const Run& run) {
   if (run.fix) document.add(fix_table(*run.fix));
   if (run.repeats) document.add(repeats_table(*run.repeats)).add(outliers_table(*run.repeats));
   document.in(Section::kCounters).add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
-  document.in(Section::kRegions).add(marked(regions_table(run.regions), run));
+  document.in(Section::kLayers).add(marked(modules_table(run, run.modules, false), run));
+  document.add(modules_table(run, run.module_types, true));
+  document.in(Section::kRegions)
+      .add(marked(regions_table(run.regions), run), run.modules.empty() ? kBoth : kFull);
 
   document.in(Section::kVerdict)
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);

@@ -138,6 +138,30 @@ export function draw_layer_types(figure, report) {
   return draw(figure, lines, { label: "Time by type of layer", panels });
 }
 
+/** @param {HTMLElement} figure @param {any} report @returns {boolean} */
+export function draw_modules(figure, report) {
+  const most = 20;
+  const all = (report.modules ?? []).filter((/** @type {any} */ module) => module.self_ns);
+  const modules = all.slice(0, most);
+  const max = Math.max(...modules.map((/** @type {any} */ module) => module.self_ns));
+  const lines = modules.map((/** @type {any} */ module) => {
+    const time = duration(module.self_ns), share = percent(module.self_share);
+    const calls = `${module.occurrence} times`;
+    return {
+      name: module.name,
+      bars: [{ value: module.self_ns, max, text: [time, share, calls].join(kSpace), look: "plain" }],
+      facts: {
+        text: [module.name, `${time}, ${share} of the wall time, ${calls}`, module.evidence ?? ""],
+        pointer: `/modules/${report.modules.indexOf(module)}`, value: module.self_ns, key: "self_ns",
+      },
+    };
+  });
+  const title = "self time of a layer, share of the program's wall time, occurrence";
+  const panels = [{ title, part: 1, ticks: ticks(0, max, 4), text: duration }];
+  return draw(figure, lines, { label: "Self time of the layers", panels },
+    all.length > most ? `The ${most} longest of ${all.length} are drawn.` : "");
+}
+
 /** Shares that are nearly all, or nearly none, are told apart by a digit more.
  * @param {number} x */
 function share_text(x) {

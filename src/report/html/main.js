@@ -4,6 +4,7 @@ import {
   draw_operations,
   draw_layers,
   draw_layer_types,
+  draw_modules,
   draw_complexity,
   draw_ladder,
 } from "./bars.js";
@@ -32,6 +33,7 @@ const kCharts = {
   operations: draw_operations,
   layers: draw_layers,
   "layer-types": draw_layer_types,
+  modules: draw_modules,
   complexity: draw_complexity,
   sweep: draw_sweep,
   scaling: draw_scaling,
