@@ -11,18 +11,12 @@
 #include "src/observe/elf/symbols.h"
 #include "src/observe/proc/foreign_file.h"
 #include "src/observe/proc/maps.h"
+#include "src/observe/proc/process_memory.h"
 
 namespace hwprof::observe {
 namespace {
 
 constexpr std::size_t kMostThreads = 4096;
-
-template <class T>
-std::optional<T> read_one(const ReadMemory& read, std::uint64_t address) {
-  T value{};
-  if (!read(address, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
-  return value;
-}
 
 // A description of nptl_db: size in bits, number of elements, offset.
 std::optional<std::uint64_t> described(const ElfFile& elf, int file, std::string_view field) {
@@ -43,15 +37,15 @@ std::optional<std::uint64_t> described(const ElfFile& elf, int file, std::string
 
 std::map<pid_t, std::uint64_t> start_routines(const ThreadLayout& layout, const ReadMemory& read) {
   std::map<pid_t, std::uint64_t> routines;
-  auto node = read_one<std::uint64_t>(read, layout.list_head);
+  auto node = read_word<std::uint64_t>(read, layout.list_head);
   for (std::size_t i = 0; i < kMostThreads && node && *node != 0; ++i) {
     if (*node == layout.list_head) break;
     const std::uint64_t descriptor = *node - layout.list;
-    const auto tid = read_one<std::int32_t>(read, descriptor + layout.tid);
-    const auto routine = read_one<std::uint64_t>(read, descriptor + layout.start_routine);
+    const auto tid = read_word<std::int32_t>(read, descriptor + layout.tid);
+    const auto routine = read_word<std::uint64_t>(read, descriptor + layout.start_routine);
     if (!tid || !routine) break;
     if (*tid > 0 && *routine != 0) routines[*tid] = *routine;
-    node = read_one<std::uint64_t>(read, *node);
+    node = read_word<std::uint64_t>(read, *node);
   }
   return routines;
 }
@@ -88,14 +82,11 @@ std::map<pid_t, std::uint64_t> StartRoutines::of(pid_t pid) {
   const auto [known, added] = layouts_.try_emplace(files.c_library + " " + files.loader);
   if (added) known->second = layout_of(files);
   if (!known->second) return {};
-  const UniqueFd memory =
-      open_foreign({.kind = ForeignFile::Kind::kMemory, .pid = pid, .path = {}});
-  if (!memory.valid()) return {};
+  ProcessMemory memory;
   ThreadLayout layout = *known->second;
   layout.list_head += files.loader_begins;
   return start_routines(layout, [&](std::uint64_t address, std::span<std::byte> to) {
-    return ::pread(memory.get(), to.data(), to.size(), static_cast<off_t>(address)) ==
-           static_cast<ssize_t>(to.size());
+    return memory.read(pid, address, to);
   });
 }
 

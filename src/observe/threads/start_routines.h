@@ -7,12 +7,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
+
+#include "src/observe/proc/read_memory.h"
 
 namespace hwprof::observe {
 
@@ -22,8 +22,6 @@ struct ThreadLayout {
   std::uint64_t list_head = 0;                         // in the process
 };
 
-// Fills `to` from an address of the process; false: it cannot.
-using ReadMemory = std::function<bool(std::uint64_t address, std::span<std::byte> to)>;
 // By thread. Pure: the list may change while it is walked, and holds what the program put there.
 std::map<pid_t, std::uint64_t> start_routines(const ThreadLayout& layout, const ReadMemory& read);
 
