@@ -23,6 +23,7 @@ struct CallWatch::State {
   std::unique_ptr<observe::Audit> audit;
   std::optional<observe::ExecutionWatch> executions;  // beside the audit library
   report::Called called;
+  std::vector<observe::CallKind> kinds;
 };
 
 namespace {
@@ -70,7 +71,7 @@ std::string ignores_audit(const CommandFiles& files) {
 
 void finish_audit(observe::Audit& audit, const CommandFiles& files,
                   std::optional<std::uint64_t> executions, report::Called& called,
-                  CallWatch::ByModule& by_module) {
+                  CallWatch::ByModule& by_module, std::vector<observe::CallKind>& kinds) {
   const std::string ignored = ignores_audit(files);
   called.executions = executions;
   if (executions) called.executions_watched = std::min(*executions, audit.processes());
@@ -87,6 +88,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.wall_ns = found.wall_ns;
   by_module.calls = std::move(found.of_modules);
   by_module.unplaced = audit.unplaced();
+  kinds = std::move(found.kinds);
   called.spans = std::move(found.spans);
   called.spans_begin_ns = found.spans_begin_ns;
   called.spans_note = std::move(found.spans_note);
@@ -192,8 +194,8 @@ std::vector<int> CallWatch::descriptors() const {
   return state_->uprobes ? state_->uprobes->descriptors() : std::vector<int>{};
 }
 
-void CallWatch::drain() {
-  if (state_->audit) state_->audit->drain();
+void CallWatch::drain(std::vector<observe::TimedCall>* ended) {
+  if (state_->audit) state_->audit->drain(ended);
   if (state_->executions) state_->executions->drain();
   if (state_->uprobes) state_->uprobes->drain();
 }
@@ -203,7 +205,8 @@ report::Called CallWatch::finish() {
   if (state.uprobes) finish_uprobes(*state.uprobes, state.called);
   if (state.audit) {
     const auto executions = state.executions ? state.executions->finish() : std::nullopt;
-    finish_audit(*state.audit, state.files, executions, state.called, state.by_module);
+    finish_audit(*state.audit, state.files, executions, state.called, state.by_module,
+                 state.kinds);
   }
   if (state.called.how == "uprobe")
     state.by_module.reason = "uprobes do not tell the module that a call was made in";
@@ -215,6 +218,8 @@ report::Called CallWatch::finish() {
 }
 
 CallWatch::ByModule CallWatch::take_by_module() const { return std::move(state_->by_module); }
+
+const std::vector<observe::CallKind>& CallWatch::kinds() const { return state_->kinds; }
 
 std::optional<double> slowed_by_watching(const report::Called& called, double cpu_ns) {
   constexpr double kNoticed = 0.05;

@@ -17,6 +17,7 @@
 
 #include "src/model/blas.h"
 #include "src/observe/calls/audited_calls.h"
+#include "src/observe/routines/timed_call.h"
 
 namespace hwprof::blas {
 
@@ -44,7 +45,8 @@ class CallWatch {
   // Readable when there is much to drain. drain() is to be called every 20 ms besides: it finds
   // the libraries that nobody could foresee, too.
   [[nodiscard]] std::vector<int> descriptors() const;
-  void drain();
+  // `ended` gets the calls whose begin and end are known one by one: of the audit library.
+  void drain(std::vector<observe::TimedCall>* ended = nullptr);
   // Takes out of the system what was put into it. To be called once.
   report::Called finish();
   // After it: the calls by module, and how many found no room there.
@@ -54,6 +56,8 @@ class CallWatch {
     std::string reason;  // why there are none
   };
   [[nodiscard]] ByModule take_by_module() const;
+  // What the calls that drain() gave were, after finish().
+  [[nodiscard]] const std::vector<observe::CallKind>& kinds() const;
 
  private:
   struct State;

@@ -123,7 +123,27 @@ std::uint64_t Audit::unplaced() const { return audit::load(table_->unplaced); }
 std::uint64_t Audit::processes() const { return audit::load(table_->processes); }
 std::uint64_t Audit::unwatched() const { return audit::load(table_->unwatched); }
 
-void Audit::drain() { long_calls_.read(*table_); }
+void Audit::drain(std::vector<TimedCall>* ended) {
+  if (ended == nullptr) return long_calls_.read(*table_);
+  std::vector<LongCalls::Call> calls;
+  long_calls_.read(*table_, [&](const LongCalls::Call& call) { calls.push_back(call); });
+  if (calls.empty()) return;
+  // From the ticks of now: of the rate no more than the short way back to the call matters.
+  const bool ticks = clock_ == audit::Clock::kCounter;
+  const double rate = ns_per_tick();
+  const Moment now = Moment::now();
+  const auto at = [&](std::uint64_t time) {
+    return ticks ? static_cast<std::uint64_t>(now.wall_ns -
+                                              rate * static_cast<double>(now.ticks - time))
+                 : time;
+  };
+  for (const LongCalls::Call& call : calls) {
+    ended->push_back({.thread = static_cast<pid_t>(call.thread),
+                      .began_ns = at(call.began),
+                      .ended_ns = at(call.ended),
+                      .kind = call.kind()});
+  }
+}
 
 AuditedCalls Audit::finish() {
   drain();

@@ -12,6 +12,7 @@
 #include "src/base/unique_fd.h"
 #include "src/observe/audit/table.h"
 #include "src/observe/calls/audited_calls.h"
+#include "src/observe/routines/timed_call.h"
 
 namespace hwprof::observe {
 
@@ -36,7 +37,8 @@ class Audit {
   // Calls in a module that found no room there.
   [[nodiscard]] std::uint64_t unplaced() const;
   // Reads the records of long calls before others take their places: 20 ms are soon enough.
-  void drain();
+  // `ended` gets them.
+  void drain(std::vector<TimedCall>* ended = nullptr);
   // When all that could call has ended, or is to be left.
   AuditedCalls finish();
 

@@ -256,6 +256,52 @@ std::vector<CallsOfModule> read_modules(const audit::Table& table, const Binding
   return modules;
 }
 
+using Backends = std::map<std::string, std::string>;
+
+// A slot of one shape, or of those that found no room.
+CallKind kind_of(const Bound& bound, const Backends& backends, std::uint64_t number,
+                 const CountedCalls& calls, const Shape* shape) {
+  const auto backend = backends.find(bound.library);
+  CallKind kind{.number = number,
+                .symbol = bound.symbol,
+                .library = backend != backends.end() ? backend->second : bound.library,
+                .shape = {},
+                .flops = {},
+                .count = calls.count,
+                .time_ns = calls.time_ns};
+  Routine routine;
+  if (shape == nullptr || !find_routine(bound.symbol.c_str(), routine)) return kind;
+  ShapeCounts one(routine);
+  one.add(*shape, calls);
+  report::CallSite site;
+  one.write(site);
+  if (!site.shapes.empty()) kind.shape = site.shapes.front();
+  if (site.flops) kind.flops = *site.flops / static_cast<double>(calls.count);
+  return kind;
+}
+
+std::vector<CallKind> kinds_of(const audit::Table& table, const Bindings& bindings,
+                               const Backends& backends, double ns_per_tick) {
+  constexpr std::uint32_t kSlots = audit::kShapes + 1;  // of a shard, the first for no shape
+  std::vector<CallKind> kinds;
+  for (const auto& [key, bound] : bindings) {
+    for (const std::uint32_t place : bound.places) {
+      for (std::uint32_t slot = 0; slot < audit::kShards * kSlots; ++slot) {
+        const audit::Shard& shard = table.sites[place].shards[slot / kSlots];
+        const bool others = slot % kSlots == 0;
+        const audit::CountedShape& counted =
+            others ? shard.others : shard.shapes[slot % kSlots - 1];
+        const CountedCalls calls = read_calls(counted, ns_per_tick);
+        if (calls.count == 0 || (!others && load(counted.state) != audit::kReady)) continue;
+        const Shape shape = counted.shape;
+        kinds.push_back(kind_of(bound, backends, std::uint64_t{place} << 32U | slot, calls,
+                                others ? nullptr : &shape));
+      }
+    }
+  }
+  return kinds;
+}
+
 }  // namespace
 
 double LongCalls::ticks_of(std::uint32_t site) const {
@@ -268,7 +314,7 @@ void LongCalls::keep(const Call& call) {
   if (longest_.size() >= 2 * kMostCandidates) keep_longest(longest_, kMostCandidates);
 }
 
-void LongCalls::read(const audit::Table& table) {
+void LongCalls::read(const audit::Table& table, const std::function<void(const Call&)>& take) {
   const std::uint64_t last = load(table.long_calls);
   // What has been overwritten, or a number that nobody has counted to.
   if (last < next_) return;
@@ -295,6 +341,7 @@ void LongCalls::read(const audit::Table& table) {
     site->second.ticks += static_cast<double>(call.ticks());
     if (site->second.blas) inside_.add(call.began, call.ended);
     keep(call);
+    if (take) take(call);
   }
 }
 
@@ -322,6 +369,7 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
   result.wall_ns = wall_of(outer, table, long_calls, clock.ns_per_tick);
   write_spans(table, long_calls, outer, clock, result);
   result.of_modules = read_modules(table, outer, backends, clock.ns_per_tick);
+  result.kinds = kinds_of(table, bindings, backends, clock.ns_per_tick);
   return result;
 }
 

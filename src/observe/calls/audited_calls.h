@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,16 @@ struct CallsOfModule {
   report::CallSite site;
 };
 
+// Calls of one routine and one shape from one place, as the table counts them.
+struct CallKind {
+  std::uint64_t number = 0;  // TimedCall::kind
+  std::string symbol, library;
+  std::optional<report::CallShape> shape;  // with its count and time
+  std::optional<double> flops;             // of one call
+  std::uint64_t count = 0;
+  double time_ns = 0;
+};
+
 struct AuditedCalls {
   std::vector<report::CallSite> sites;  // of outermost calls
   std::vector<report::CallSite> lapack;
@@ -30,6 +41,7 @@ struct AuditedCalls {
   std::vector<report::TraceSpan> spans;  // the longest calls, since the start of the first
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC then
   std::string spans_note;                // which are left out
+  std::vector<CallKind> kinds;           // of all calls, those within others among them
   std::vector<CallsOfModule> of_modules;
 };
 
@@ -50,14 +62,17 @@ struct TickClock {
 // Reads the records of long calls while they are there: those after them take their places.
 class LongCalls {
  public:
-  void read(const audit::Table& table);
-
   struct Call {
     std::uint64_t began = 0, ended = 0;  // ticks
     std::uint32_t site = 0, slot = 0, thread = 0;
 
     [[nodiscard]] std::uint64_t ticks() const { return ended - began; }
+    // CallKind::number
+    [[nodiscard]] std::uint64_t kind() const { return std::uint64_t{site} << 32U | slot; }
   };
+  // `take` gets each one.
+  void read(const audit::Table& table, const std::function<void(const Call&)>& take = {});
+
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
   // With at least one thread inside a call of a BLAS.
   [[nodiscard]] double inside_ticks() const { return inside_.sum(); }

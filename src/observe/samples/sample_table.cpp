@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "src/base/clock.h"
+#include "src/observe/samples/line_profile.h"
 
 namespace hwprof::observe {
 namespace {
@@ -196,6 +197,14 @@ void SampleTable::add_stacks(SampleProfile& profile) {
                     "pointers (-fno-omit-frame-pointer keeps them)",
                     100 * single));
   }
+}
+
+std::string SampleTable::what_ran(CodePlace place) {
+  const CodePlace in_program = images.in_program(place);
+  if (in_program != CodePlace{} && judge(in_program).wait != Wait::kNone) return kWaiting;
+  const std::string file = base_name(images.path(place));
+  const bool python = file.starts_with("python3") || file.starts_with("libpython3");
+  return python ? kPythonItself : file;
 }
 
 SampleProfile SampleTable::resolve(const SamplingOptions& options) {

@@ -27,6 +27,8 @@ class SampleTable {
   void add_end(const UnwoundStack& stack, CodePlace last);
 
   SampleProfile resolve(const SamplingOptions& options);
+  // As line_profile.h has it; after resolve().
+  std::string what_ran(CodePlace place);
 
   Images images;
   ThreadTable threads;

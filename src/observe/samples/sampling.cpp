@@ -23,6 +23,8 @@
 #include "src/observe/proc/address_space.h"
 #include "src/observe/proc/process_memory.h"
 #include "src/observe/proc/processes.h"
+#include "src/observe/python/python_watch.h"
+#include "src/observe/samples/line_tally.h"
 #include "src/observe/samples/sample_table.h"
 #include "src/observe/samples/sampled_code.h"
 #include "src/observe/unwind/sample_memory.h"
@@ -102,6 +104,8 @@ struct Sampling::State {
   AddressSpaces spaces;
   ProcessMemory living;
   SampleTable table;
+  PythonWatch python{living};
+  LineTally lines;
   std::uint64_t lost = 0, throttled = 0;
   std::vector<std::string> notes;
 
@@ -109,9 +113,11 @@ struct Sampling::State {
   bool open_further(int tid);
   void attach(int pid);
   void take(bool all);
+  void apply(const std::vector<Record>& records);
   void apply(const Record& record);
   void add(const Sample& sample, std::uint64_t time_ns);
-  [[nodiscard]] UnwoundStack unwound(const Sample& sample, std::uint64_t time_ns);
+  // Settles `look` by it.
+  [[nodiscard]] UnwoundStack unwound(const Sample& sample, std::uint64_t time_ns, PythonLook& look);
   [[nodiscard]] std::vector<CodePlace> callers(const Sample& sample, const UnwoundStack& stack);
   [[nodiscard]] CodePlace place(int pid, std::uint64_t address, bool executed);
 };
@@ -174,7 +180,12 @@ void Sampling::State::attach(int pid) {
 
 void Sampling::State::take(bool all) {
   rings.read();
-  for (const Record& record : rings.in_order(all)) apply(record);
+  apply(rings.in_order(all));
+}
+
+void Sampling::State::apply(const std::vector<Record>& records) {
+  for (const Record& record : records) apply(record);
+  if (options.lines && !records.empty()) lines.settle(records.back().time_ns);
 }
 
 void Sampling::State::apply(const Record& record) {
@@ -190,6 +201,7 @@ void Sampling::State::apply(const Record& record) {
     if (named != nullptr && named->by_exec) living.forget(named->pid);
     if (exited != nullptr && exited->pid == exited->tid) living.forget(exited->pid);
     spaces.apply(record);
+    python.apply(record);
   }
 }
 
@@ -200,6 +212,8 @@ CodePlace Sampling::State::place(int pid, std::uint64_t address, bool executed) 
 }
 
 void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
+  // First: the program goes on meanwhile.
+  PythonLook look = options.lines ? python.look(sample.pid, sample.tid, time_ns) : PythonLook();
   const CodePlace hit = !sample.in_kernel ? place(sample.pid, sample.ip, true)
                         : sample.user_ip == 0
                             ? table.images.kernel()
@@ -211,26 +225,31 @@ void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
   table.threads.add(
       hit, asks_caller ? place(sample.pid, sample.stack_top, false) : table.images.kernel(),
       sample.tid);
-  const UnwoundStack stack = options.unwind ? unwound(sample, time_ns) : UnwoundStack();
+  const UnwoundStack stack = options.unwind ? unwound(sample, time_ns, look) : UnwoundStack();
+  if (options.lines) {
+    if (!options.unwind) look.read = python.settle(std::move(look), nullptr);
+    lines.add(hit, sample.pid, sample.tid, time_ns, std::move(look.read));
+  }
   if (options.stacks) table.add_stack(spaces.name(sample.pid), hit, callers(sample, stack));
 }
 
-UnwoundStack Sampling::State::unwound(const Sample& sample, std::uint64_t time_ns) {
+UnwoundStack Sampling::State::unwound(const Sample& sample, std::uint64_t time_ns,
+                                      PythonLook& look) {
   const Registers registers = registers_of(sample);
   SampleMemory memory(sample.pid, registers.values[kStackPointer], sample.stack, living);
   SampledCode code(sample.pid, spaces, table.images, memory);
   UnwoundStack stack = unwind(registers, code, memory);
   if (!stack.frames.empty())
     table.add_end(stack, place(sample.pid, stack.frames.back().executed(), false));
-  if (options.hook) {
-    options.hook({.time_ns = time_ns,
-                  .pid = sample.pid,
-                  .tid = sample.tid,
-                  .in_kernel = sample.in_kernel,
-                  .stack = stack,
-                  .spaces = spaces,
-                  .memory = memory});
-  }
+  const UnwoundSample found{.time_ns = time_ns,
+                            .pid = sample.pid,
+                            .tid = sample.tid,
+                            .in_kernel = sample.in_kernel,
+                            .stack = stack,
+                            .spaces = spaces,
+                            .memory = memory};
+  if (options.hook) options.hook(found);
+  if (options.lines) look.read = python.settle(std::move(look), &found);
   return stack;
 }
 
@@ -264,7 +283,8 @@ Result<Sampling> Sampling::open(int pid, bool on_exec, const SamplingOptions& op
   }
   auto state = std::make_unique<State>();
   state->options = options;
-  state->options.unwind = (options.unwind || options.hook) && kUnwindRegisters != 0;
+  state->options.unwind =
+      (options.unwind || options.lines || options.hook) && kUnwindRegisters != 0;
   if (state->options.unwind) state->rings = Rings(unwinding_ring_bytes());
   if (options.unwind && !state->options.unwind)
     state->notes.emplace_back("stacks are followed by frame pointers alone on this kind of CPU");
@@ -288,6 +308,8 @@ bool Sampling::begins_at(int pid, int tid, std::uint64_t address) {
   return true;
 }
 
+void Sampling::add_call(const TimedCall& call) { state_->lines.call(call); }
+
 SampleProfile Sampling::finish() {
   State& state = *state_;
   state.rings.disable();
@@ -298,6 +320,12 @@ SampleProfile Sampling::finish() {
   state.followers.clear();
 
   SampleProfile profile = state.table.resolve(state.options);
+  if (state.python.met()) {
+    profile.python = state.lines.finish(
+        state.python.stacks(), [&](CodePlace place) { return state.table.what_ran(place); });
+    profile.python->versions = state.python.versions();
+    profile.python->notes = state.python.notes();
+  }
   spdlog::info("samples: {}; threads with events of their own: {}", state.table.images.spent(),
                state.opened.size());
   profile.hz = static_cast<double>(state.attr.sample_freq);

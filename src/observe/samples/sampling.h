@@ -12,6 +12,8 @@
 
 #include "src/base/result.h"
 #include "src/model/stacks.h"
+#include "src/observe/routines/timed_call.h"
+#include "src/observe/samples/line_profile.h"
 #include "src/observe/samples/width.h"
 #include "src/observe/unwind/unwound.h"
 
@@ -23,7 +25,8 @@ struct SamplingOptions {
   bool stacks = false;  // call stacks, for flame graphs: by frame pointers, or
   // by unwind information: 8 KiB a sample, of which each is waited for.
   bool unwind = false;
-  bool lines = false;     // source lines, from debug information
+  // Source lines, from debug information; of Python, from its interpreter and unwound stacks.
+  bool lines = false;
   UnwoundHook hook = {};  // gets each sample with its stack, unwound, in the order of time
 };
 
@@ -76,6 +79,7 @@ struct SampleProfile {
   // the start of their thread.
   std::optional<double> whole_stacks;
   std::vector<report::HotLine> lines;  // most samples first
+  std::optional<LineProfile> python;   // of lines, where a process ran Python
   std::vector<std::string> notes;      // what it could not see, a sentence each
 };
 
@@ -96,6 +100,8 @@ class Sampling {
   // The function at `address` is the one that this thread was started with.
   // False: nothing is known there, yet.
   bool begins_at(int pid, int tid, std::uint64_t address);
+  // A call that has ended, of which samples may lie in it.
+  void add_call(const TimedCall& call);
   // Ends the sampling; takes seconds where there are many symbols. Call once.
   SampleProfile finish();
 

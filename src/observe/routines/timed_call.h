@@ -1,0 +1,16 @@
+// One call of a routine of which the begin and the end are known, on the clock of the samples.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace hwprof::observe {
+
+struct TimedCall {
+  pid_t thread = 0;
+  std::uint64_t began_ns = 0, ended_ns = 0;  // CLOCK_MONOTONIC
+  std::uint64_t kind = 0;                    // the number of its routine and shape
+};
+
+}  // namespace hwprof::observe
