@@ -542,6 +542,33 @@ report::Run made_run() {
        "150 samples lie in loops that only wait; 97 % of the CPU time accounted for", ""},
       {"4 busy threads share 2 CPUs", "ready without a CPU in 14 % of the threads' time",
        "OMP_NUM_THREADS=2"}};
+  LineUse use;
+  use.file = "/home/me/train.py";
+  use.line = 18;
+  use.function = "step";
+  use.source = "y = a @ b";
+  use.self_share = 0.625;
+  use.total_share = 0.75;
+  use.cpu_ns = 0.5e9;
+  LineCall product;
+  product.routine = "cblas_sgemm";
+  product.library = "/usr/lib/libopenblas.so.0";
+  product.provider = "openblas";
+  product.core = "Haswell";
+  product.share = 0.5;
+  product.calls = 200;
+  product.time_ns = 0.2e9;
+  product.cores = 2;
+  product.gflops = 64;
+  product.peak_fraction = 0.16;
+  product.shapes = {{.m = 512, .n = 256, .k = 512, .count = 200, .time_ns = 0.2e9}};
+  use.calls = {product};
+  use.parts = {{"Python", 0.125}};
+  run.lines = {use};
+  run.lines_known = {.coverage = 0.75,
+                     .versions = {"Python 3.11.2"},
+                     .gaps = {{"worker threads that waited", 0.25}},
+                     .notes = {}};
   evidence.achieved_rate.gflops = 20;
   evidence.achieved_rate.peak_fraction = 0.08;
   evidence.achieved_rate.cores = 1.25;

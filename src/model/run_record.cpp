@@ -161,6 +161,8 @@ const Record& record<Run>() {
           "counters", "", "by event, over all processes and threads; `calls` is 1"),
       field<&Run::blas>("blas", "", ""),
       field<&Run::threads>("threads", "", "null: not observed"),
+      field<&Run::lines>("lines", "", "of Python, with `--lines`; most CPU time first"),
+      field<&Run::lines_known>("lines_known", "", "null: no `--lines`, or no Python ran"),
       field<&Run::regions>("regions", "", "that the program made through libhwprof; null: none"),
       field<&Run::modules>("modules", "", "with `--layers`, by name: most self time first"),
       field<&Run::module_types>("module_types", "",

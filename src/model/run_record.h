@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/model/blas.h"
+#include "src/model/line_use.h"
 #include "src/model/machine.h"
 #include "src/model/modules_record.h"
 #include "src/model/record.h"
@@ -100,9 +101,11 @@ struct Run {
   RunBlas blas;
   // With --repeat: all else here but `exit`, the last run's, is of a run of its own before them.
   std::optional<Repeats> repeats;
-  std::optional<Fix> fix;            // with --try-fix or --try
-  std::optional<ThreadUse> threads;  // what they did with their CPUs
-  std::optional<Regions> regions;    // that the program made through libhwprof
+  std::optional<Fix> fix;                 // with --try-fix or --try
+  std::optional<ThreadUse> threads;       // what they did with their CPUs
+  std::vector<LineUse> lines;             // of Python, with --lines; most CPU time first
+  std::optional<LinesKnown> lines_known;  // absent: not asked for, or no Python ran
+  std::optional<Regions> regions;         // that the program made through libhwprof
   // With --layers: the modules of PyTorch by name and by type, most self time first.
   std::vector<Module> modules, module_types;
   std::optional<ModuleHooks> module_hooks;

@@ -196,8 +196,8 @@ void set_peak_fraction(report::CallSite& site, const report::BlasEvidence& evide
   if (!site.peak_fraction_reason.empty()) return;
   const std::optional<int> threads = threads_of(site.library, evidence);
   if (one_cpu || threads == 1) {
-    site.peak_fraction = *report::gflops_of(site) * weight_of(site.symbol) /
-                         *evidence.achieved_rate.core_peak_gflops;
+    site.peak_fraction = share_of_peak(site.symbol, *report::gflops_of(site),
+                                       *evidence.achieved_rate.core_peak_gflops);
     return;
   }
   site.peak_fraction = fraction_of_all(site, evidence);
@@ -214,6 +214,12 @@ void set_peak_fraction(report::CallSite& site, const report::BlasEvidence& evide
 
 std::optional<double> peak_weight_of(std::string_view symbol) {
   return is_narrow(symbol) ? std::nullopt : std::optional(weight_of(symbol));
+}
+
+std::optional<double> share_of_peak(const std::string& symbol, double gflops, double peak_gflops) {
+  const auto weight = peak_weight_of(symbol);
+  if (!weight || peak_gflops <= 0) return std::nullopt;
+  return gflops * *weight / peak_gflops;
 }
 
 report::AchievedRate achieved_rate(const report::Called& called, const report::Executed& executed,

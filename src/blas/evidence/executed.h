@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,5 +28,8 @@ void add_call_rates(report::BlasEvidence& evidence, bool one_cpu);
 
 // How many times the peak is that of a routine's precision; absent: that peak is not measured.
 std::optional<double> peak_weight_of(std::string_view symbol);
+// Of a rate of calls of one routine; `peak_gflops` is of float32. Absent: of a precision whose peak
+// is not measured, or there is none.
+std::optional<double> share_of_peak(const std::string& symbol, double gflops, double peak_gflops);
 
 }  // namespace hwprof::blas

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <vector>
 
 #include "counters/machine/affinity.h"
 #include "src/blas/evidence/called.h"
 #include "src/blas/evidence/executed.h"
 #include "src/blas/evidence/installed.h"
 #include "src/blas/evidence/loaded.h"
+#include "src/commands/run/lines.h"
 #include "src/measure/thread_use.h"
 #include "src/observe/samples/sampling.h"
 #include "src/observe/threads/thread_watch.h"
@@ -24,6 +26,7 @@ struct Evidence::State {
   std::optional<observe::ThreadWatch> threads;
 
   void open_sampling(pid_t pid, bool on_exec);
+  void drain();
   report::ThreadUse use_of_threads(const observe::SampleProfile& profile,
                                    const observe::ThreadFacts& facts, const report::Run& record);
 };
@@ -92,9 +95,16 @@ std::vector<int> Evidence::descriptors() const {
   return all;
 }
 
-void Evidence::drain() {
-  if (state_->calls) state_->calls->drain();
-  if (state_->sampling) state_->sampling->drain();
+void Evidence::drain() { state_->drain(); }
+
+// Samples first: what they are of may be over soon.
+void Evidence::State::drain() {
+  if (sampling) sampling->drain();
+  if (!calls) return;
+  std::vector<observe::TimedCall> ended;
+  const bool wanted = sampling && sampling_options.lines;
+  calls->drain(wanted ? &ended : nullptr);
+  for (const observe::TimedCall& call : ended) sampling->add_call(call);
 }
 
 void Evidence::look() {
@@ -127,6 +137,7 @@ report::ThreadUse Evidence::State::use_of_threads(const observe::SampleProfile& 
 
 void Evidence::finish(report::Run& record) {
   report::BlasEvidence& found = state_->found;
+  state_->drain();
   // First: judging samples takes time that is none of the program's.
   std::optional<observe::ThreadFacts> facts;
   if (state_->threads) facts = state_->threads->finish();
@@ -143,6 +154,8 @@ void Evidence::finish(report::Run& record) {
   }
   if (facts) record.threads = state_->use_of_threads(profile, *facts, record);
   record.blas.evidence = std::move(found);
+  add_lines(profile, state_->calls ? state_->calls->kinds() : std::vector<observe::CallKind>(),
+            record);
 }
 
 }  // namespace hwprof

@@ -8,6 +8,7 @@
 #include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/executed.h"
 #include "src/blas/evidence/installed.h"
+#include "src/blas/evidence/lines.h"
 #include "src/blas/evidence/own_openblas.h"
 #include "src/blas/judge/judge_run.h"
 #include "src/commands/interrupt.h"
@@ -81,15 +82,17 @@ std::optional<double> waiting_share_of(const report::Run& record) {
 
 // The peak is measured after the program, on a core that is warm from it; only where there is a
 // rate to compare.
-void measure_rate(report::BlasEvidence& evidence, bool one_cpu, bool layers) {
-  const bool rates =
-      layers || std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
-                            [](const auto& site) { return site.flops.value_or(0) > 0; });
+void measure_rate(report::Run& record, bool one_cpu) {
+  report::BlasEvidence& evidence = record.blas.evidence;
+  const bool rates = !record.modules.empty() ||
+                     std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
+                                 [](const auto& site) { return site.flops.value_or(0) > 0; });
   std::optional<double> peak;
   if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
   evidence.achieved_rate =
       blas::achieved_rate(evidence.called, evidence.executed, evidence.loaded, peak);
   blas::add_call_rates(evidence, one_cpu);
+  blas::add_line_peaks(record.lines, peak.value_or(0));
 }
 
 // Fills record.blas anew from its evidence and its ladder.
@@ -122,14 +125,14 @@ void judge(const RunRequest& request, const std::vector<report::InstalledBlas>& 
 
 void judge_run_blas(const RunRequest& request, report::Run& record) {
   record.blas.ladder_note = "not measured: no BLAS was seen at work";
-  measure_rate(record.blas.evidence, request.pin.size() == 1, false);
+  measure_rate(record, request.pin.size() == 1);
   judge(request, blas::installed_blas(), record);
 }
 
 void measure_run_blas(const RunRequest& request, const KnownSoFar& known, report::Run& record) {
   watch_interrupts();
   const std::vector<report::InstalledBlas> installed = blas::installed_blas();
-  measure_rate(record.blas.evidence, request.pin.size() == 1, !record.modules.empty());
+  measure_rate(record, request.pin.size() == 1);
   if (request.ladder) {
     // To measure a library is to run it, and what that does nobody knows.
     record.blas.ladder_note = "not measured: hwprof's worker ended while it measured";

@@ -64,7 +64,8 @@ void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& 
   options.group(cli::kReport);
   options
       .flag("--lines", to.request.lines,
-            "List the hottest source lines, where there is debug information. Default: do not.")
+            "List the lines of a Python program and what ran under each; of other code, the "
+            "hottest lines where there is debug information. Default: do not.")
       .excludes(no_samples);
   cli::flame(options, to.flame).excludes(no_samples);
   options

@@ -85,6 +85,9 @@ Table files_table(const Executed& executed);
 Table symbols_table(const Executed& executed);
 Table lines_table(const Executed& executed);
 
+// lines.cpp
+Table python_lines_table(const Run& run);
+
 // repeats.cpp: of `hwprof profile --repeat`; of `hwprof run --repeat`, times and what stands out.
 Table repeats_table(const Profile& profile);
 Table repeats_table(const Repeats& repeats);

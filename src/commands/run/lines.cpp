@@ -1,0 +1,20 @@
+#include "src/commands/run/lines.h"
+
+#include <utility>
+
+#include "src/blas/evidence/lines.h"
+#include "src/observe/python/source_text.h"
+
+namespace hwprof {
+
+void add_lines(const observe::SampleProfile& profile, const std::vector<observe::CallKind>& kinds,
+               report::Run& record) {
+  if (!profile.python) return;
+  blas::Lines found = blas::lines_of(*profile.python, kinds, profile.hz, record.blas.evidence);
+  observe::SourceTexts sources;
+  for (report::LineUse& line : found.lines) line.source = sources.line(line.file, line.line);
+  record.lines = std::move(found.lines);
+  record.lines_known = std::move(found.known);
+}
+
+}  // namespace hwprof

@@ -1,0 +1,16 @@
+// --lines: the lines of the program's Python, with their text.
+#pragma once
+
+#include <vector>
+
+#include "src/model/run_record.h"
+#include "src/observe/calls/audited_calls.h"
+#include "src/observe/samples/sampling.h"
+
+namespace hwprof {
+
+// Fills record.lines and record.lines_known, where a process ran Python.
+void add_lines(const observe::SampleProfile& profile, const std::vector<observe::CallKind>& kinds,
+               report::Run& record);
+
+}  // namespace hwprof
