@@ -129,18 +129,16 @@ void Audit::drain(std::vector<TimedCall>* ended) {
   long_calls_.read(*table_, [&](const LongCalls::Call& call) { calls.push_back(call); });
   if (calls.empty()) return;
   // From the ticks of now: of the rate no more than the short way back to the call matters.
-  const bool ticks = clock_ == audit::Clock::kCounter;
-  const double rate = ns_per_tick();
-  const Moment now = Moment::now();
-  const auto at = [&](std::uint64_t time) {
-    return ticks ? static_cast<std::uint64_t>(now.wall_ns -
-                                              rate * static_cast<double>(now.ticks - time))
-                 : time;
-  };
+  TickClock clock = tick_clock();
+  if (clock_ == audit::Clock::kCounter) {
+    const Moment now = Moment::now();
+    clock.ticks = now.ticks;
+    clock.wall_ns = now.wall_ns;
+  }
   for (const LongCalls::Call& call : calls) {
     ended->push_back({.thread = static_cast<pid_t>(call.thread),
-                      .began_ns = at(call.began),
-                      .ended_ns = at(call.ended),
+                      .began_ns = static_cast<std::uint64_t>(clock.wall_of(call.began)),
+                      .ended_ns = static_cast<std::uint64_t>(clock.wall_of(call.ended)),
                       .kind = call.kind()});
   }
 }
