@@ -413,8 +413,8 @@ class LineTallyTest : public ::testing::Test {
   static const LineSamples& line(const LineProfile& profile, int number) {
     for (const LineSamples& line : profile.lines)
       if (line.line.line == number) return line;
-    static const LineSamples kNone;
-    return kNone;
+    static const LineSamples none;
+    return none;
   }
 
   LineStacks stacks_;

@@ -205,8 +205,7 @@ report::Called CallWatch::finish() {
   if (state.uprobes) finish_uprobes(*state.uprobes, state.called);
   if (state.audit) {
     const auto executions = state.executions ? state.executions->finish() : std::nullopt;
-    finish_audit(*state.audit, state.files, executions, state.called, state.by_module,
-                 state.kinds);
+    finish_audit(*state.audit, state.files, executions, state.called, state.by_module, state.kinds);
   }
   if (state.called.how == "uprobe")
     state.by_module.reason = "uprobes do not tell the module that a call was made in";

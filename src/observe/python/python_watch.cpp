@@ -97,7 +97,7 @@ PythonLook PythonWatch::look(pid_t pid, pid_t tid, std::uint64_t time_ns) {
   return look;
 }
 
-PythonRead PythonWatch::settle(PythonLook look, const UnwoundSample* sample) {
+void PythonWatch::settle(PythonLook& look, const UnwoundSample* sample) {
   PythonRead& read = look.read;
   const auto process = processes_.find(look.pid);
   const bool asks = sample != nullptr && process != processes_.end() &&
@@ -112,10 +112,9 @@ PythonRead PythonWatch::settle(PythonLook look, const UnwoundSample* sample) {
       read.exact = true;
     }
   }
-  if (look.frames.empty()) return read;
+  if (look.frames.empty()) return;
   read.stack = stacks_.number(look.frames);
   if (read.stack == 0) read.why_not = NoLine::kNoRoom;
-  return read;
 }
 
 std::vector<std::string> PythonWatch::notes() const {

@@ -61,7 +61,7 @@ class PythonWatch {
   // Where the sampled thread stands by now: to be called before anything else that takes time.
   PythonLook look(pid_t pid, pid_t tid, std::uint64_t time_ns);
   // Where it stood when it was sampled, as far as its stack tells.
-  PythonRead settle(PythonLook look, const UnwoundSample* sample);
+  void settle(PythonLook& look, const UnwoundSample* sample);
 
   [[nodiscard]] bool met() const { return !versions_.empty() || !unknown_.empty(); }
   [[nodiscard]] const LineStacks& stacks() const { return stacks_; }

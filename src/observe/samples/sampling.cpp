@@ -227,7 +227,7 @@ void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
       sample.tid);
   const UnwoundStack stack = options.unwind ? unwound(sample, time_ns, look) : UnwoundStack();
   if (options.lines) {
-    if (!options.unwind) look.read = python.settle(std::move(look), nullptr);
+    if (!options.unwind) python.settle(look, nullptr);
     lines.add(hit, sample.pid, sample.tid, time_ns, std::move(look.read));
   }
   if (options.stacks) table.add_stack(spaces.name(sample.pid), hit, callers(sample, stack));
@@ -249,7 +249,7 @@ UnwoundStack Sampling::State::unwound(const Sample& sample, std::uint64_t time_n
                             .spaces = spaces,
                             .memory = memory};
   if (options.hook) options.hook(found);
-  if (options.lines) look.read = python.settle(std::move(look), &found);
+  if (options.lines) python.settle(look, &found);
   return stack;
 }
 
