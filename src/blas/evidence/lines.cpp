@@ -91,6 +91,12 @@ void name_server(const report::BlasEvidence& evidence, report::LineCall& call) {
   if (call.core.empty() && cores.size() == 1) call.core = *cores.begin();
 }
 
+template <class Item>
+void most_share_first(std::vector<Item>& items) {
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Item& a, const Item& b) { return a.share > b.share; });
+}
+
 struct RoutineOfLine {
   observe::LineCalls samples;
   double calls = 0, time_ns = 0, flops = 0, flops_time_ns = 0;
@@ -139,15 +145,8 @@ std::vector<report::LineCall> calls_of(const observe::LineSamples& line, const C
     if (call.shapes.size() > kMostShapes) call.shapes.resize(kMostShapes);
     calls.push_back(std::move(call));
   }
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const auto& a, const auto& b) { return a.share > b.share; });
+  most_share_first(calls);
   return calls;
-}
-
-template <class Item>
-void most_share_first(std::vector<Item>& items) {
-  std::stable_sort(items.begin(), items.end(),
-                   [](const Item& a, const Item& b) { return a.share > b.share; });
 }
 
 }  // namespace

@@ -47,11 +47,10 @@ void add_library_facts(const report::BlasEvidence& evidence, const std::string& 
 
 void set_call_fraction(std::optional<double> core_peak, std::size_t cpus,
                        report::ModuleCall& call) {
-  const std::optional<double> weight = peak_weight_of(call.routine);
   if (!call.gflops) {
     call.peak_fraction_reason = call.time_ns ? "the shapes do not tell the FLOP of these calls"
                                              : "these calls are not timed";
-  } else if (!weight) {
+  } else if (!peak_weight_of(call.routine)) {
     call.peak_fraction_reason = "no peak of this precision is measured";
   } else if (core_peak.value_or(0) <= 0) {
     call.peak_fraction_reason = "no peak was measured";
@@ -59,7 +58,8 @@ void set_call_fraction(std::optional<double> core_peak, std::size_t cpus,
     call.peak_fraction_reason = "how many threads its library had is not known";
   } else {
     const auto cores = std::min<std::size_t>(static_cast<std::size_t>(*call.threads), cpus);
-    call.peak_fraction = *call.gflops * *weight / (*core_peak * static_cast<double>(cores));
+    call.peak_fraction =
+        share_of_peak(call.routine, *call.gflops, *core_peak * static_cast<double>(cores));
   }
 }
 

@@ -25,6 +25,9 @@ constexpr std::size_t kMostCandidates = 2 * kMostSpans;
 // Of several threads, calls that are not recorded one by one may lie anywhere beside the others:
 // up to this share of the time it makes no difference.
 constexpr double kNegligible = 0.01;
+// Of a shard, the first for calls without a shape; a record of a call has the place among a site's.
+constexpr std::uint32_t kSlots = audit::kShapes + 1;
+constexpr std::uint32_t kSlotsOfSite = audit::kShards * kSlots;
 
 // The watched program writes these, at any time and anything.
 std::string text_at(const char* text, std::size_t room) { return {text, ::strnlen(text, room)}; }
@@ -43,7 +46,23 @@ struct Bound {
 };
 using Bindings = std::map<std::tuple<std::string, std::string, std::string>, Bound>;
 
-CountedCalls read_calls(const audit::CountedShape& slot, double ns_per_tick) {
+using Backends = std::map<std::string, std::string>;
+
+// Who served it: of a BLAS in front of another one that one.
+const std::string& server_of(const Bound& bound, const Backends& backends) {
+  const auto backend = backends.find(bound.library);
+  return bound.blas && backend != backends.end() ? backend->second : bound.library;
+}
+
+bool has_shape(std::uint32_t slot) { return slot % kSlots != 0; }
+
+const audit::CountedShape& slot_of(const audit::Site& site, std::uint32_t slot) {
+  const audit::Shard& shard = site.shards[slot / kSlots];
+  return has_shape(slot) ? shard.shapes[slot % kSlots - 1] : shard.others;
+}
+
+template <class Counted>
+CountedCalls read_calls(const Counted& slot, double ns_per_tick) {
   // What a call adds at its end is read first: no more have returned than have begun.
   const double ticks = static_cast<double>(load(slot.ticks));
   const std::uint64_t returned = load(slot.returned), count = load(slot.count);
@@ -169,10 +188,8 @@ bool calls_blas(const audit::Site& site) {
 
 std::string name_of(const audit::Table& table, const LongCalls::Call& call,
                     const std::string& symbol) {
-  constexpr std::uint32_t kSlots = audit::kShapes + 1;  // of a shard, the first for no shape
-  if (call.slot >= audit::kShards * kSlots || call.slot % kSlots == 0) return symbol;
-  const Shape shape =
-      table.sites[call.site].shards[call.slot / kSlots].shapes[call.slot % kSlots - 1].shape;
+  if (call.slot >= kSlotsOfSite || !has_shape(call.slot)) return symbol;
+  const Shape shape = slot_of(table.sites[call.site], call.slot).shape;
   return fmt::format("{} {} x {} x {}", symbol, shape.m, shape.n, shape.k);
 }
 
@@ -213,33 +230,28 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
 
 // Of outermost calls, as the sites are.
 std::vector<CallsOfModule> read_modules(const audit::Table& table, const Bindings& bindings,
-                                        const std::map<std::string, std::string>& backends,
-                                        double ns_per_tick) {
+                                        const Backends& backends, double ns_per_tick) {
+  if (load(table.open_modules.used) == 0) return {};  // and its pages were never touched
   std::map<std::uint32_t, const Bound*> bound_at;
   for (const auto& [key, bound] : bindings)
     for (const std::uint32_t place : bound.places) bound_at[place] = &bound;
   std::map<std::tuple<std::uint32_t, std::uint32_t, const Bound*>, ShapeCounts> counts;
-  constexpr std::uint32_t kSlots = audit::kShapes + 1;  // of a shard, the first for no shape
   for (const audit::ModuleCalls& calls : table.module_calls) {
     const std::uint32_t slot = load(calls.slot), place = load(calls.site);
     const auto bound = bound_at.find(place);
-    if (load(calls.state) != audit::kReady || bound == bound_at.end() ||
-        slot >= audit::kShards * kSlots)
+    if (load(calls.state) != audit::kReady || bound == bound_at.end() || slot >= kSlotsOfSite)
       continue;
-    const double ticks = static_cast<double>(load(calls.ticks));
-    const std::uint64_t returned = load(calls.returned), count = load(calls.count);
-    const CountedCalls counted{count, std::min(returned, count), ticks * ns_per_tick};
-    if (count == 0) continue;
+    const CountedCalls counted = read_calls(calls, ns_per_tick);
+    if (counted.count == 0) continue;
     Routine routine;
     find_routine(bound->second->symbol.c_str(), routine);
     ShapeCounts& shapes =
         counts.try_emplace({load(calls.process), load(calls.module), bound->second}, routine)
             .first->second;
-    if (slot % kSlots == 0) {
-      shapes.add_others(counted);
+    if (has_shape(slot)) {
+      shapes.add(Shape(slot_of(table.sites[place], slot).shape), counted);
     } else {
-      const audit::Shard& shard = table.sites[place].shards[slot / kSlots];
-      shapes.add(Shape(shard.shapes[slot % kSlots - 1].shape), counted);
+      shapes.add_others(counted);
     }
   }
   std::vector<CallsOfModule> modules;
@@ -248,23 +260,18 @@ std::vector<CallsOfModule> read_modules(const audit::Table& table, const Binding
     CallsOfModule& calls = modules.emplace_back(CallsOfModule{process, module, {}});
     calls.site.symbol = bound->symbol;
     calls.site.caller = bound->caller;
-    const auto backend = backends.find(bound->library);
-    calls.site.library =
-        bound->blas && backend != backends.end() ? backend->second : bound->library;
+    calls.site.library = server_of(*bound, backends);
     shapes.write(calls.site);
   }
   return modules;
 }
 
-using Backends = std::map<std::string, std::string>;
-
 // A slot of one shape, or of those that found no room.
 CallKind kind_of(const Bound& bound, const Backends& backends, std::uint64_t number,
                  const CountedCalls& calls, const Shape* shape) {
-  const auto backend = backends.find(bound.library);
   CallKind kind{.number = number,
                 .symbol = bound.symbol,
-                .library = backend != backends.end() ? backend->second : bound.library,
+                .library = server_of(bound, backends),
                 .shape = {},
                 .flops = {},
                 .count = calls.count,
@@ -282,20 +289,16 @@ CallKind kind_of(const Bound& bound, const Backends& backends, std::uint64_t num
 
 std::vector<CallKind> kinds_of(const audit::Table& table, const Bindings& bindings,
                                const Backends& backends, double ns_per_tick) {
-  constexpr std::uint32_t kSlots = audit::kShapes + 1;  // of a shard, the first for no shape
   std::vector<CallKind> kinds;
   for (const auto& [key, bound] : bindings) {
     for (const std::uint32_t place : bound.places) {
-      for (std::uint32_t slot = 0; slot < audit::kShards * kSlots; ++slot) {
-        const audit::Shard& shard = table.sites[place].shards[slot / kSlots];
-        const bool others = slot % kSlots == 0;
-        const audit::CountedShape& counted =
-            others ? shard.others : shard.shapes[slot % kSlots - 1];
+      for (std::uint32_t slot = 0; slot < kSlotsOfSite; ++slot) {
+        const audit::CountedShape& counted = slot_of(table.sites[place], slot);
         const CountedCalls calls = read_calls(counted, ns_per_tick);
-        if (calls.count == 0 || (!others && load(counted.state) != audit::kReady)) continue;
+        if (calls.count == 0 || (has_shape(slot) && load(counted.state) != audit::kReady)) continue;
         const Shape shape = counted.shape;
         kinds.push_back(kind_of(bound, backends, std::uint64_t{place} << 32U | slot, calls,
-                                others ? nullptr : &shape));
+                                has_shape(slot) ? &shape : nullptr));
       }
     }
   }
@@ -348,15 +351,14 @@ void LongCalls::read(const audit::Table& table, const std::function<void(const C
 AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long_calls,
                                 const TickClock& clock) {
   const Bindings bindings = read_sites(table, clock.ns_per_tick);
-  const std::map<std::string, std::string> backends = find_backends(bindings);
+  const Backends backends = find_backends(bindings);
   const Bindings outer = outermost(bindings, backends);
   AuditedCalls result;
   for (const auto& [key, bound] : outer) {
     report::CallSite site;
     site.symbol = bound.symbol;
     site.caller = bound.caller;
-    const auto backend = backends.find(bound.library);
-    site.library = bound.blas && backend != backends.end() ? backend->second : bound.library;
+    site.library = server_of(bound, backends);
     bound.shapes.write(site);
     const CountedCalls calls = bound.shapes.all();
     result.open += calls.count - calls.timed;

@@ -30,6 +30,19 @@ std::string shapes_cell(const CallSite& site, bool with_k = true) {
   return fmt::format("{}{}", fmt::join(parts, ", "), more ? ", ..." : "");
 }
 
+std::string time_of_calls(const CallSite& site) {
+  return site.time_ns ? duration(*site.time_ns) : std::string(kAbsent);
+}
+
+std::string rate_of_calls(const CallSite& site) {
+  const std::optional<double> rate = gflops_of(site);
+  return rate ? significant(*rate, 3) : std::string(kAbsent);
+}
+
+std::string caller_of(const CallSite& site) {
+  return site.caller.empty() ? "unknown" : file_name(site.caller);
+}
+
 // What the shares of the calls below are of.
 std::vector<std::string> calls_notes(const BlasEvidence& evidence) {
   const auto& calls = evidence.called.calls;
@@ -73,13 +86,10 @@ Table lapack_table(const BlasEvidence& evidence) {
               .notes = {},
               .most_rows = kMostCalls};
   for (const CallSite& site : evidence.called.lapack) {
-    const std::optional<double> rate = gflops_of(site);
     table.rows.push_back(
         {"",
-         {site.symbol, fmt::format("{}", site.count),
-          site.time_ns ? duration(*site.time_ns) : std::string(kAbsent),
-          rate ? significant(*rate, 3) : std::string(kAbsent), file_name(site.library),
-          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site, false)},
+         {site.symbol, fmt::format("{}", site.count), time_of_calls(site), rate_of_calls(site),
+          file_name(site.library), caller_of(site), shapes_cell(site, false)},
          fmt::format("/blas/evidence/called/lapack/{}", table.rows.size())});
   }
   if (!table.rows.empty())
@@ -105,14 +115,12 @@ Table calls_table(const BlasEvidence& evidence) {
   for (const CallSite& site : evidence.called.calls) {
     add_reasons(site, reasons);
     const std::string dash(kAbsent);
-    const std::optional<double> rate = gflops_of(site);
     table.rows.push_back(
         {"",
-         {site.symbol, fmt::format("{}", site.count), site.time_ns ? duration(*site.time_ns) : dash,
-          site.time_share ? in_percent(*site.time_share) : dash,
-          rate ? significant(*rate, 3) : dash,
+         {site.symbol, fmt::format("{}", site.count), time_of_calls(site),
+          site.time_share ? in_percent(*site.time_share) : dash, rate_of_calls(site),
           site.peak_fraction ? in_percent(*site.peak_fraction) : dash, file_name(site.library),
-          site.caller.empty() ? "unknown" : file_name(site.caller), shapes_cell(site)},
+          caller_of(site), shapes_cell(site)},
          fmt::format("/blas/evidence/called/calls/{}", table.rows.size())});
   }
   append(table.notes, calls_notes(evidence));

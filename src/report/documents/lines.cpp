@@ -33,7 +33,7 @@ std::string shapes_text(const LineCall& call) {
 
 // "1200 calls, 61.3 GFLOP/s, 72 % of peak"
 std::string call_text(const LineCall& call) {
-  std::string text = fmt::format("{} call{}", call.calls, call.calls == 1 ? "" : "s");
+  std::string text = counted(call.calls, "call");
   if (call.gflops) text += fmt::format(", {} GFLOP/s", significant(*call.gflops, 3));
   if (call.peak_fraction) text += fmt::format(", {} of peak", percent(*call.peak_fraction));
   return text;
