@@ -16,6 +16,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 
 # Each prints the seconds that its loop took.
 NUMPY = """
@@ -70,6 +71,7 @@ class Ways:
         self.before = ["chrt", "-f", "10"] if realtime else []
         self.pin = ["taskset", "-c", str(cpu)]
         self.hwprof = [hwprof, "run", "--no-ladder", "--pin", str(cpu), "-o", os.devnull]
+        self.page = tempfile.NamedTemporaryFile(suffix=".html")
         self.root = os.geteuid() == 0
         self.setpriv = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"]
 
@@ -80,6 +82,9 @@ class Ways:
         perf = shutil.which("perf")
         if self.root:
             yield "hwprof run, root", lambda p: self.before + self.hwprof + ["--"] + p
+            for switches in (["--no-samples"], ["--report", self.page.name], ["--lines"], ["--layers"]):
+                yield ("hwprof run, root, " + switches[0],
+                       lambda p, s=switches: self.before + self.hwprof + s + ["--"] + p)
             yield ("hwprof run, root, --calls-by uprobes",
                    lambda p: self.before + self.hwprof + ["--calls-by", "uprobes", "--"] + p)
             yield ("hwprof run, ordinary user",
@@ -89,9 +94,10 @@ class Ways:
         if perf:
             yield "perf stat", lambda p: self.before + [perf, "stat", "-o", os.devnull,
                                                        "--"] + self.pin + p
-            yield ("perf record -F 997", lambda p: self.before + [
-                perf, "record", "-q", "-F", "997", "-e", "cpu-clock", "-o", os.devnull, "--"]
-                + self.pin + p)
+            for stacks in ([], ["--call-graph", "dwarf"]):
+                yield (" ".join(["perf record -F 997"] + stacks), lambda p, s=stacks: self.before + [
+                    perf, "record", "-q", "-F", "997", "-e", "cpu-clock", *s, "-o", os.devnull,
+                    "--"] + self.pin + p)
 
 
 def compare(ways, program, value_of, rounds):
