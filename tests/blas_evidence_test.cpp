@@ -47,6 +47,33 @@ std::string installed_path(Provider provider) {
   return "";
 }
 
+report::ChosenCore chosen(const char* path, report::Provider provider, const char* core) {
+  report::ChosenCore chosen;
+  chosen.path = path;
+  chosen.provider = provider;
+  chosen.core = core;
+  return chosen;
+}
+
+TEST(CoreBehind, ALibraryIsWhatItSaysElseWhatAllOfItsProviderSay) {
+  using enum report::Provider;
+  const auto name = [](const std::vector<report::ChosenCore>& cores, const char* path) {
+    const report::ChosenCore* core = core_behind(cores, path, kOpenBlas);
+    return core != nullptr ? core->core : "not known";
+  };
+  const std::vector<report::ChosenCore> alone = {chosen("/libblas.so.3", kOpenBlas, ""),
+                                                 chosen("/libopenblas.so.0", kOpenBlas, "Zen"),
+                                                 chosen("/libblis.so.4", kBlis, "zen3")};
+  EXPECT_EQ(name(alone, "/libopenblas.so.0"), "Zen");
+  EXPECT_EQ(name(alone, "/libblas.so.3"), "Zen");
+  EXPECT_EQ(name(alone, "/other.so"), "Zen");
+  std::vector<report::ChosenCore> two = alone;
+  two.push_back(chosen("/numpy/libopenblas64.so", kOpenBlas, "Haswell"));
+  EXPECT_EQ(name(two, "/libopenblas.so.0"), "Zen");
+  EXPECT_EQ(name(two, "/libblas.so.3"), "");
+  EXPECT_EQ(name(two, "/other.so"), "not known");
+}
+
 TEST(OwnOpenBlas, IsTheFirstThatIsThereAndThatNobodyElseCanChange) {
   const TemporaryFile file("a library");
   const OwnOpenBlas own = own_openblas({"/no/such/libopenblas.so.0", file.path()});

@@ -193,6 +193,7 @@ TEST(Modules, EvidenceTakesTheCoreOfTheOneLibraryBehindAnother) {
   blas::add_module_evidence(evidence, 2, "", tables.by_name);
   EXPECT_EQ(tables.by_name.front().calls[0].core, "Haswell");
   evidence.chosen_cores = {core, core};
+  evidence.chosen_cores[1].threads = 1;
   tables = module_tables(made_facts());
   blas::add_module_evidence(evidence, 2, "", tables.by_name);
   EXPECT_EQ(tables.by_name.front().calls[0].core, "");

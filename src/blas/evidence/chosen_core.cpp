@@ -112,4 +112,19 @@ report::ChosenCore core_in_memory(const LibraryFile& file, const std::string& pa
   return chosen;
 }
 
+const report::ChosenCore* core_behind(const std::vector<report::ChosenCore>& cores,
+                                      const std::string& path, report::Provider provider) {
+  const report::ChosenCore* own = nullptr;
+  const report::ChosenCore* of_provider = nullptr;
+  bool one = true;
+  for (const report::ChosenCore& core : cores) {
+    if (core.path == path) own = &core;
+    if (core.provider != provider || core.core.empty()) continue;
+    if (of_provider == nullptr) of_provider = &core;
+    one = one && of_provider->core == core.core && of_provider->threads == core.threads;
+  }
+  if (own != nullptr && !own->core.empty()) return own;
+  return of_provider != nullptr && one ? of_provider : own;
+}
+
 }  // namespace hwprof::blas

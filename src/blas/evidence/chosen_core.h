@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "src/blas/evidence/library_file.h"
 #include "src/blas/providers/choice.h"
@@ -20,5 +21,11 @@ std::string backend_of(const BlasLibrary& library, report::Provider provider);
 report::ChosenCore core_in_memory(const LibraryFile& file, const std::string& path,
                                   std::uint64_t bias, const ReadMemory& read,
                                   const std::string& whose);
+
+// What the library at `path` has chosen. One that hands its calls on to another file of its
+// provider (Debian's libblas.so.3 of OpenBLAS) tells nothing itself: then that of the provider,
+// where all that say a core say the same, threads, too. nullptr: not known.
+const report::ChosenCore* core_behind(const std::vector<report::ChosenCore>& cores,
+                                      const std::string& path, report::Provider provider);
 
 }  // namespace hwprof::blas

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
+#include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/executed.h"
 
 namespace hwprof::blas {
@@ -76,19 +76,13 @@ report::CallShape part_of_line(const observe::LineCalls& line, const Counted& co
   return shape;
 }
 
-// A library may hand its calls on to another one of its provider, which has chosen the core
-// (Debian's libblas.so.3).
 void name_server(const report::BlasEvidence& evidence, report::LineCall& call) {
   report::Provider provider = report::Provider::kNone;
   for (const report::LoadedLibrary& loaded : evidence.loaded)
     if (loaded.path == call.library) provider = loaded.provider;
   call.provider = report::to_text(provider);
-  std::set<std::string> cores;
-  for (const report::ChosenCore& core : evidence.chosen_cores) {
-    if (core.path == call.library) call.core = core.core;
-    if (core.provider == provider && !core.core.empty()) cores.insert(core.core);
-  }
-  if (call.core.empty() && cores.size() == 1) call.core = *cores.begin();
+  const report::ChosenCore* core = core_behind(evidence.chosen_cores, call.library, provider);
+  if (core != nullptr) call.core = core->core;
 }
 
 template <class Item>

@@ -7,26 +7,16 @@
 #include <optional>
 
 #include "src/base/format.h"
+#include "src/blas/evidence/chosen_core.h"
 #include "src/blas/evidence/executed.h"
 #include "src/blas/providers/providers.h"
 
 namespace hwprof::blas {
 namespace {
 
-// What the library had chosen; one that is another file in front of it (Debian's libblas.so.3 of
-// OpenBLAS) tells nothing itself: then that of its provider, where one alone was there. nullptr:
-// not known.
 const report::ChosenCore* core_of(const report::BlasEvidence& evidence,
                                   const report::ModuleCall& call) {
-  const report::ChosenCore* of_provider = nullptr;
-  int others = 0;
-  for (const report::ChosenCore& core : evidence.chosen_cores) {
-    if (core.path == call.library) return &core;
-    if (core.provider != call.provider) continue;
-    of_provider = &core;
-    ++others;
-  }
-  return others == 1 ? of_provider : nullptr;
+  return core_behind(evidence.chosen_cores, call.library, call.provider);
 }
 
 // What is known of one library.

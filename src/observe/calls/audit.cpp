@@ -12,19 +12,15 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "src/base/clock.h"
+#include "src/base/own_parts.h"
 #include "src/base/text.h"
 #include "src/observe/audit/ticks.h"
 
 namespace hwprof::observe {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kLibraryName = "libhwprof-audit.so";
 
 // What takes less is counted, and its time added up, but not recorded: a record costs 20 ns.
 constexpr double kLongCallNs = 20'000;
@@ -46,19 +42,8 @@ audit::Clock choose_clock() {
 }  // namespace
 
 Result<std::string> find_audit_library() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return environment_error(error.value(), "the audit library cannot be looked for");
-  const fs::path folder = program.parent_path();
-  for (const fs::path& candidate :
-       {folder / "observe" / kLibraryName, folder.parent_path() / "src" / "observe" / kLibraryName,
-        folder.parent_path() / HWPROF_LIBDIR / "hwprof" / kLibraryName}) {
-    if (::access(candidate.c_str(), R_OK) == 0) return candidate.string();
-  }
-  return environment_error(ENOENT,
-                           fmt::format("{} is not there: it belongs to {}", kLibraryName,
-                                       (folder.parent_path() / HWPROF_LIBDIR / "hwprof").string()),
-                           "install hwprof whole, with meson install");
+  return find_own_part("the audit library", {"src/observe/libhwprof-audit.so",
+                                             HWPROF_LIBDIR "/hwprof/libhwprof-audit.so"});
 }
 
 Result<Audit> Audit::create(const std::string& library) {

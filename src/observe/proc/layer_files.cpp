@@ -1,14 +1,13 @@
 #include "src/observe/proc/layer_files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "src/base/own_parts.h"
 #include "src/base/text.h"
 #include "src/base/untrusted_file.h"
 #include "src/model/from_json.h"
@@ -22,15 +21,6 @@ using LayerLine = nlohmann::json;
 constexpr std::string_view kLayerSuffix = ".layers";
 constexpr std::uint64_t kMostLayerBytes = 16U << 20U;
 constexpr std::size_t kMostLayerFiles = 10'000, kMostProblems = 20;
-
-// The first of these that is there: as it was built, or where it was installed.
-Result<std::string> find_part(const char* what, const std::vector<fs::path>& candidates) {
-  for (const fs::path& path : candidates)
-    if (::access(path.c_str(), R_OK) == 0) return path.string();
-  return environment_error(
-      ENOENT, fmt::format("{} is not there: it belongs to {}", what, candidates.back().string()),
-      "install hwprof whole, with meson install");
-}
 
 std::string text_in(const LayerLine& line, const char* key) {
   const auto found = line.find(key);
@@ -71,16 +61,11 @@ LayerProcess parse_layer_lines(const std::string& text) {
 }
 
 Result<LayerFiles> LayerFiles::prepare() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return environment_error(error.value(), "the Python package cannot be looked for");
-  const fs::path up = program.parent_path().parent_path();
   TRY(const std::string start,
-      find_part("hwprof's Python package",
-                {up / "python" / "start" / "sitecustomize.py",
-                 up / HWPROF_DATADIR / "hwprof" / "python" / "start" / "sitecustomize.py"}));
-  TRY(std::string library, find_part("libhwprof", {up / "counters" / "regions" / "libhwprof.so.0",
-                                                   up / HWPROF_LIBDIR / "libhwprof.so.0"}));
+      find_own_part("hwprof's Python package", {"python/start/sitecustomize.py", HWPROF_DATADIR
+                                                "/hwprof/python/start/sitecustomize.py"}));
+  TRY(std::string library, find_own_part("libhwprof", {"counters/regions/libhwprof.so.0",
+                                                       HWPROF_LIBDIR "/libhwprof.so.0"}));
   if (start.find(':') != std::string::npos)
     return environment_error(0, "PYTHONPATH cannot name " + start,
                              "put hwprof into a folder without a colon in its path");
