@@ -1137,6 +1137,8 @@ TEST(RunVerdict, IsNotNotCalledWhereARoutineWasSampled) {
   EXPECT_EQ(of.judged().verdict, kInconclusive);
   EXPECT_THAT(of.judged().why,
               ::testing::HasSubstr("no BLAS call was seen, but 3 samples lie in cblas_sgemm of"));
+  of.evidence.executed.by_symbol.front().library = observe::kKernelCode;
+  EXPECT_THAT(of.judged().why, EndsWith("3 samples lie in the kernel's work for cblas_sgemm"));
   of.evidence.executed.by_symbol.front().name = "main";
   EXPECT_EQ(of.judged().verdict, kNotCalled);
 }

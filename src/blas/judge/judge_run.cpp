@@ -9,6 +9,7 @@
 #include "src/blas/judge/words.h"
 #include "src/measure/statistics.h"
 #include "src/observe/routines/blas_routine.h"
+#include "src/observe/samples/sampling.h"
 
 namespace hwprof::blas {
 namespace {
@@ -243,9 +244,11 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
   const report::SampleShare* inside = sampled_routine(evidence.executed);
   if (called.calls.empty() && inside != nullptr) {
     result.why = fmt::format(
-        "no BLAS call was seen, but {} in {} of {}",
+        "no BLAS call was seen, but {} in {}",
         inside->samples == 1 ? "1 sample lies" : fmt::format("{} samples lie", inside->samples),
-        inside->name, file_label(inside->library));
+        inside->library == observe::kKernelCode
+            ? "the kernel's work for " + inside->name
+            : fmt::format("{} of {}", inside->name, file_label(inside->library)));
     return;
   }
   result.verdict = VerdictKind::kNotCalled;
