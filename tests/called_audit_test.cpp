@@ -106,7 +106,8 @@ TEST(CalledAudit, SaysWhichCallsDidNotReturn) {
   EXPECT_THAT(called.blind_to, Contains(HasSubstr("1000 calls did not return")));
 }
 
-// Of 1000 short calls and 3 long ones. A short one that was interrupted lasted long, too, and is listed.
+// Of 1000 short calls and 3 long ones. A short one that was interrupted lasted long, too, and is
+// listed.
 TEST(CalledAudit, RecordsLongCallsOneByOne) {
   const double before_ns = wall_ns();
   const auto [called, status] = blas::watch(Way::kAudit, {CALLER, "long"});

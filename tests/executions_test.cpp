@@ -16,8 +16,9 @@ Record fork(int pid, int parent) { return {0, Forked{pid, parent, pid}}; }
 Record thread(int pid, int tid) { return {0, Forked{pid, pid, tid}}; }
 Record end(int pid, int tid) { return {0, Exited{pid, tid}}; }
 
-std::uint64_t unwatched_after(const std::vector<Record>& records) {
+std::uint64_t unwatched_after(const std::vector<Record>& records, bool exchanged = true) {
   Executions executions;
+  if (exchanged) executions.events_are_exchanged();
   for (const Record& record : records) executions.apply(record);
   return executions.count() - executions.watched();
 }
@@ -25,7 +26,8 @@ std::uint64_t unwatched_after(const std::vector<Record>& records) {
 TEST(Executions, AreWatchedWhereTheKernelTellsWhatTheyMap) {
   EXPECT_EQ(unwatched_after({exec(kProgram), mapping(kProgram)}), 0U);
   EXPECT_EQ(unwatched_after({exec(kProgram), mapping(kProgram), fork(kChild, kProgram),
-                             exec(kChild), mapping(kChild), end(kChild, kChild)}),
+                             exec(kChild), mapping(kChild), end(kChild, kChild)},
+                            false),
             0U);
 }
 
@@ -37,24 +39,34 @@ TEST(Executions, WithoutAMappingWereNotWatched) {
 
 // What the thread that goes on has may be the events of one that has ended.
 TEST(Executions, OfAProcessThatHadThreadsMayNotBeWatched) {
-  EXPECT_EQ(unwatched_after({exec(kProgram), mapping(kProgram), thread(kProgram, kThread),
-                             end(kProgram, kProgram), exec(kProgram), mapping(kProgram)}),
-            1U);
+  const std::vector<Record> records = {exec(kProgram), mapping(kProgram), thread(kProgram, kThread),
+                                       end(kProgram, kProgram)};
+  EXPECT_EQ(unwatched_after(records), 1U);
+  EXPECT_EQ(unwatched_after(records, false), 0U);
+  std::vector<Record> more = records;
+  more.insert(more.end(), {exec(kProgram), mapping(kProgram)});
+  EXPECT_EQ(unwatched_after(more), 2U);
+  EXPECT_EQ(unwatched_after(more, false), 0U);
 }
 
+// Also what they go on with, without an execve.
 TEST(Executions, AfterTheEndOfWhoeverSharedItsEventsMayNotBeWatched) {
   const std::vector<Record> begin = {exec(kProgram), mapping(kProgram), fork(kChild, kProgram)};
-  const auto with = [&](std::vector<Record> more) {
+  const auto with = [&](std::vector<Record> more, bool exchanged = true) {
     more.insert(more.begin(), begin.begin(), begin.end());
-    return unwatched_after(more);
+    return unwatched_after(more, exchanged);
   };
-  EXPECT_EQ(with({end(kProgram, kProgram), exec(kChild), mapping(kChild)}), 1U);
-  EXPECT_EQ(with({end(kChild, kChild), exec(kProgram), mapping(kProgram)}), 1U);
+  EXPECT_EQ(with({end(kProgram, kProgram)}), 1U);
+  EXPECT_EQ(with({end(kChild, kChild)}), 1U);
+  EXPECT_EQ(with({end(kChild, kChild)}, false), 0U);
+  EXPECT_EQ(with({end(kProgram, kProgram), exec(kChild), mapping(kChild)}), 2U);
+  EXPECT_EQ(with({end(kProgram, kProgram), exec(kChild), mapping(kChild)}, false), 0U);
+  EXPECT_EQ(with({end(kChild, kChild), exec(kProgram), mapping(kProgram)}), 2U);
   EXPECT_EQ(
-      with({fork(kSibling, kProgram), end(kSibling, kSibling), exec(kChild), mapping(kChild)}), 1U);
+      with({fork(kSibling, kProgram), end(kSibling, kSibling), exec(kChild), mapping(kChild)}), 2U);
   // One that was forked afterwards shares nothing with it.
   EXPECT_EQ(
-      with({end(kChild, kChild), fork(kSibling, kProgram), exec(kSibling), mapping(kSibling)}), 0U);
+      with({end(kChild, kChild), fork(kSibling, kProgram), exec(kSibling), mapping(kSibling)}), 1U);
 }
 
 }  // namespace

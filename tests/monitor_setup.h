@@ -13,17 +13,31 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/base/text.h"
 #include "src/observe/monitor/monitor.h"
+#include "src/observe/monitor/worker.h"
 #include "src/observe/perf/rings.h"
+#include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
 
 // Runs `task` as a worker. What it returns is 0, or the number of its first line that failed.
 inline Result<int> in_worker(const WorkerTask& task, const MonitorOptions& options = {}) {
   return run_split(options, task, [](MonitorClient&, const WorkerDeath&) { return -1; });
+}
+
+// Those of a monitor's, but for what ends after it.
+inline std::vector<pid_t> children_but_keepers(pid_t monitor) {
+  std::vector<pid_t> children;
+  for (const pid_t child : children_of(monitor)) {
+    const auto name = read_text_file("/proc/" + std::to_string(child) + "/comm");
+    if (name && trim(*name) != kKeeperName) children.push_back(child);
+  }
+  return children;
 }
 
 // In a worker gtest's own macros would tell another process.

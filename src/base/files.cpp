@@ -132,9 +132,10 @@ Result<void> Walk::follow(const UniqueFd& link, const std::string& step, bool la
   if (++links_ > kMostLinks) return refused(ELOOP);
   struct statfs system = {};
   if (::fstatfs(target_.folder.get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC) {
-    if (last && target_.owner) {
+    // Also to a file system of that user's own, in a namespace of his own, that never answers.
+    if (target_.owner) {
       return refused(EACCES, target_.path +
-                                 " is a link of another user's to an open file: choose "
+                                 " is a link of another user's to an open file or folder: choose "
                                  "another name");
     }
     if (last) {

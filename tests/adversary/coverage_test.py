@@ -65,6 +65,45 @@ int main(int count, char** words) {
   for (;;) pause();
 }
 """
+# Forked without an execve, as by multiprocessing: they take turns, all but one end, and that one calls.
+POOL = r"""
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { kWorkers = 8, kTurns = 20 };
+int main(int count, char** words) {
+  static float a[64 * 64], b[64 * 64], c[64 * 64];
+  const int n = 64;
+  const float one = 1, zero = 0;
+  void (*sgemm)() = (void (*)())dlsym(dlopen(words[1], RTLD_NOW), "sgemm_");
+  int pipes[kWorkers][2];
+  char turn = 0;
+  for (int i = 0; i < kWorkers; ++i) if (pipe(pipes[i]) != 0) return 9;
+  for (int i = 0; i < kWorkers; ++i) {
+    if (fork() != 0) continue;
+    for (int j = 0; j < kTurns; ++j)
+      if (read(pipes[i][0], &turn, 1) != 1 || write(pipes[(i + 1) % kWorkers][1], &turn, 1) != 1)
+        return 9;
+    if (i < kWorkers - 1) return 0;
+    usleep(100000);
+    for (int j = 0; j < atoi(words[2]); ++j)
+      sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+    return 0;
+  }
+  if (write(pipes[0][1], &turn, 1) != 1) return 9;
+  while (wait(NULL) > 0) {}
+  return 0;
+}
+"""
+# Starts another program; may be run and not read.
+WRAPPER = r"""
+#include <unistd.h>
+int main(int count, char** words) { return execv(words[1], words + 1); }
+"""
+STATIC = r"""
+int main(void) { for (volatile unsigned long i = 0; i < 900000000UL; ++i) {} return 0; }
+"""
 PRODUCT = r"""
 void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k,
             const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
@@ -123,8 +162,11 @@ class Coverage(EvidenceTest):
                 done, report = self.observe("sh", "-c", "/bin/true; /bin/true; exit 3",
                                             options=options, **more)
                 self.assertEqual(done.returncode, 3)
-                self.assertEqual((called(report)["executions"],
-                                  called(report)["executions_watched"]), (3, 3))
+                self.assertEqual(called(report)["executions"], 3)
+                if options is BY_UPROBES and called(report)["executions_watched"] < 3:
+                    self.check_inconclusive(report)  # a kernel that exchanges events
+                    continue
+                self.assertEqual(called(report)["executions_watched"], 3)
                 self.assertEqual(report["blas"]["verdict"], "not-called", report["blas"]["why"])
 
     @needs_samples
@@ -243,6 +285,28 @@ class Coverage(EvidenceTest):
                                      options=BY_UPROBES)
             self.assertEqual(called(report)["executions"], 2)
             self.check_not_denied(report)
+
+    @needs_uprobes
+    def test_a_pool_of_processes_of_which_some_have_ended(self):
+        """What the last one has may be the events of another, which has ended."""
+        pool = self.compile("pool", POOL, "-ldl")
+        for _ in range(5):
+            _, report = self.observe(pool, self.library, "300", options=BY_UPROBES)
+            if called(report)["executions_watched"] == called(report)["executions"]:
+                self.assertEqual(count(report), 300)
+            self.check_not_denied(report)
+
+    def test_what_an_unreadable_program_has_started(self):
+        """The kernel takes the events away, and tells no more; a static program has no LD_AUDIT."""
+        wrapper = self.compile("wrapper", WRAPPER)
+        os.chmod(wrapper, 0o111)
+        static = self.compile("static", STATIC, "-static")
+        more = self.more()
+        if not AS_ROOT:
+            self.skipTest("one's own file can be read")
+        _, report = self.observe("sh", "-c", "exec %s %s" % (wrapper, static),
+                                 options=["--no-ladder", "--calls-by", "audit"], **more)
+        self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
 
     @needs_uprobes
     def test_few_descriptors_leave_room_to_look(self):

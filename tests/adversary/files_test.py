@@ -118,6 +118,22 @@ class Files(EvidenceTest):
         self.assertIn("cannot write r.json", errors)
 
     @needs_root
+    def test_a_link_of_procfs_to_a_folder_is_not_followed(self):
+        """It may lead to a file system of the user's own, in a namespace of his own, that hangs."""
+        folder = self.path("elsewhere")
+        os.mkdir(folder, 0o777)
+        os.chmod(folder, 0o777)
+        users = self.path("users")
+        os.mkdir(users)
+        os.chown(users, nobody()["user"], nobody()["group"])
+        os.symlink("/proc/self/root" + folder, os.path.join(users, "way"))
+        os.lchown(os.path.join(users, "way"), nobody()["user"], nobody()["group"])
+        done = harness.hwprof("run", "--no-ladder", "--format", "json", "-o",
+                              os.path.join(users, "way", "r.json"), "--", "true", timeout=60)
+        self.assertIn("another user's", done.stderr)
+        self.assertEqual(os.listdir(folder), [])
+
+    @needs_root
     def test_a_report_in_a_users_folder_is_the_users(self):
         _, path = self.in_a_folder_of_nobodys("true")
         self.assertEqual(os.stat(path).st_uid, nobody()["user"])

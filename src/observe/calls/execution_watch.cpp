@@ -12,7 +12,7 @@ Result<ExecutionWatch> ExecutionWatch::open(pid_t pid) {
   perf_event_attr attr = tree_event(kInstructionHits, true);
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_DUMMY;
-  attr.task = attr.comm = attr.comm_exec = 1;
+  add_task_records(attr);
   attr.exclude_kernel = attr.exclude_hv = 1;  // an ordinary user may have no others
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
@@ -37,7 +37,9 @@ std::optional<std::uint64_t> ExecutionWatch::finish() {
   rings_.disable();
   rings_.read();
   apply(true);
-  const bool complete = executions_.complete() && !rings_.broken();
+  // Where the kernel took the events from one, nobody tells what that has started.
+  const bool complete =
+      executions_.complete() && !rings_.broken() && executions_.watched() == executions_.count();
   return complete ? std::optional(executions_.count()) : std::nullopt;
 }
 

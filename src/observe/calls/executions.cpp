@@ -21,25 +21,30 @@ void Executions::apply(const Record& record) {
     if (forked->pid == forked->parent_pid) {
       in(forked->pid);
       ++processes_[forked->pid].threads;
-      processes_[forked->pid].may_have_lost_events = true;  // once one of the two has ended
     } else {
       const std::uint64_t execution = in(forked->parent_pid);
       processes_[forked->pid] = {.execution = execution, .parent = forked->parent_pid};
     }
   } else if (const auto* exited = std::get_if<Exited>(&record.body)) {
     const auto known = processes_.find(exited->pid);
-    if (known != processes_.end() && --known->second.threads <= 0) end(exited->pid);
+    if (known == processes_.end()) return;
+    const bool goes_on = --known->second.threads > 0;
+    if (exchanged_) lose_events_shared_with(exited->pid, goes_on);
+    if (!goes_on) processes_.erase(exited->pid);
   } else if (std::holds_alternative<Lost>(record.body)) {
     complete_ = false;
   }
 }
 
-void Executions::end(pid_t pid) {
+// A thread of this process has ended, and with it the process, unless that goes on.
+void Executions::lose_events_shared_with(pid_t pid, bool goes_on) {
   const pid_t parent = processes_.at(pid).parent;
-  processes_.erase(pid);
   for (auto& [other, process] : processes_) {
     const bool sibling = parent != 0 && process.parent == parent;
-    if (other == parent || process.parent == pid || sibling) process.may_have_lost_events = true;
+    const bool shared = other == parent || process.parent == pid || sibling;
+    if (other == pid ? !goes_on : !shared) continue;
+    process.may_have_lost_events = true;
+    missed_.insert(process.execution);
   }
 }
 

@@ -18,6 +18,10 @@ class Executions {
  public:
   // In the order of time.
   void apply(const Record& record);
+  // The kernel exchanges the events of tasks that have inherited the same ones (kKeepsEvents,
+  // src/observe/perf/records.h): what a task then has is another one's, and once that has ended the
+  // kernel takes the probes away, and sets none for a new program.
+  void events_are_exchanged() { exchanged_ = true; }
   // Some calls of the program that runs in this process cannot be seen.
   void miss(pid_t pid) { missed_.insert(in(pid)); }
 
@@ -31,15 +35,11 @@ class Executions {
   struct Process {
     std::uint64_t execution = 0;
     int threads = 1;
-    pid_t parent = 0;  // 0: not known
-    // What it calls execve for may not be watched. At a context switch the kernel exchanges the
-    // events of tasks that have inherited the same ones (kernel/events/core.c,
-    // perf_event_context_sched_out); what it then has is another task's, and once that has ended
-    // there is nobody for whose new program the kernel would set the probes.
-    bool may_have_lost_events = false;
+    pid_t parent = 0;                   // 0: not known
+    bool may_have_lost_events = false;  // then what it calls execve for is not watched either
   };
   std::uint64_t in(pid_t pid);
-  void end(pid_t pid);
+  void lose_events_shared_with(pid_t pid, bool goes_on);
 
   std::map<pid_t, Process> processes_;
   std::set<std::uint64_t> missed_;
@@ -48,6 +48,7 @@ class Executions {
   std::set<std::uint64_t> unmapped_;
   std::uint64_t count_ = 0;
   bool complete_ = true;
+  bool exchanged_ = false;
 };
 
 }  // namespace hwprof::observe

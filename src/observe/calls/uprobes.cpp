@@ -187,12 +187,20 @@ Result<void> Uprobes::open_thread(const Span& span, pid_t tid, bool before_exec)
       return environment_error(code, fmt::format("the kernel refuses to watch process {}: {}", tid,
                                                  std::strerror(code)));
     };
-    if (rings_.size() == 0) {
-      TRY(rings_.open(attr, tid, refused));
-    } else {
+    const auto open = [&]() -> Result<void> {
+      if (rings_.size() == 0) return rings_.open(attr, tid, refused);
       TRY(std::vector<UniqueFd> opened, rings_.add(attr, tid, refused));
       move_to(further_threads_, opened);
+      return {};
+    };
+    attr.sample_type |= kKeepsEvents;
+    Result<void> opened = open();
+    if (!opened && opened.error().code == EINVAL) {
+      attr.sample_type &= ~kKeepsEvents;
+      executions_.events_are_exchanged();
+      opened = open();
     }
+    TRY(opened);
   }
   for (std::size_t i = span.first; i < span.last; ++i) {
     if (!timing_ && is_return(i)) continue;

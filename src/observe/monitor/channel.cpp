@@ -8,20 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <vector>
-
-#include "src/observe/monitor/sandbox.h"
 
 namespace hwprof::observe {
-namespace {
-
-// What was left with a message in it.
-std::vector<int>& unread() {
-  static std::vector<int> descriptors;
-  return descriptors;
-}
-
-}  // namespace
 
 Result<std::pair<Channel, Channel>> Channel::make_pair() {
   std::array<int, 2> ends{};
@@ -54,27 +42,7 @@ bool Channel::send_bytes(const void* head, std::size_t size, std::string_view te
 }
 
 void Channel::leave() {
-  if (!fd_.valid()) return;
-  const int fd = fd_.release();
-  // Now each message has its sender's name beside it, also one of no bytes: that tells it from
-  // none.
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  ::shutdown(fd, SHUT_RDWR);
-  msghdr message{};
-  if (::recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) >= 0 &&
-      (message.msg_flags & MSG_CTRUNC) != 0) {
-    unread().push_back(fd);
-  }
-}
-
-void leave_unread_to_a_child() {
-  if (unread().empty()) return;
-  const pid_t parent = ::getpid();
-  if (::fork() != 0) return;
-  leave_what_is_hwprofs(unread());
-  end_with_parent(parent);
-  while (true) ::pause();
+  if (fd_.valid()) ::shutdown(fd_.release(), SHUT_RDWR);
 }
 
 // Looked at where it lies: no number is given to the descriptor here, and nothing is closed.

@@ -4,8 +4,8 @@
 //
 // A last close may wait for whoever made what is closed: a socket for its peer (SO_LINGER), a file
 // for its file system, an event for the context of its task; also of one that lies in a queue, and
-// the last two at a process's end, too. So a channel is shut down and left, and one in which
-// something lies has a process of its own that ends after this one.
+// the last two at a process's end, too. So a channel is shut down and left, and what the monitor
+// has of a worker's is a keeper's, too, who ends after it (worker.cpp).
 #pragma once
 
 #include <cstddef>
@@ -61,8 +61,5 @@ class Channel {
 
   UniqueFd fd_;
 };
-
-// Of the channels that were left so far. At the end, since it ends with this process.
-void leave_unread_to_a_child();
 
 }  // namespace hwprof::observe

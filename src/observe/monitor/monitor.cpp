@@ -140,7 +140,12 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched, UniqueF
   if (options_.command.empty() || running_ || held_)
     return environment_error(EINVAL, "there is no command to start");
   if (runs_ >= options_.runs) return environment_error(EPERM, "the command has run often enough");
-  TRY(const std::string path, find_program(options_.command.front()));
+  // A path in a folder of that user's may lead to a file system of his that never answers: the
+  // child, who has his rights and limited time, goes it alone.
+  std::string path = options_.command.front();
+  if (!options_.user || path.find('/') == std::string::npos) {
+    TRY(path, find_program(path));
+  }
   std::vector<std::string> environment;
   for (const std::string_view variable : split(variables, '\0')) {
     if (variable.empty()) continue;
@@ -241,7 +246,6 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       parts_ += text;
       return answer;
     case Ask::kSaveReport:
-      hand_.give({Order::Kind::kLeaveRings});
       if (parts_.empty()) return environment_error(EINVAL, "the worker sent no report");
       report_ = std::exchange(parts_, {});
       return answer;
@@ -476,14 +480,9 @@ Result<int> run_split(const MonitorOptions& options, const WorkerTask& work,
   TRY(auto questions, Channel::make_pair());
   TRY(Hand hand, Hand::start(user, std::move(questions.second)));
   if (options.attach) hand.give({Order::Kind::kObserve, *options.attach}, attached.get());
-  std::string spent;
-  Result<int> code = 0;
-  {
-    Monitor monitor(options, std::move(hand), std::move(signals), std::move(attached));
-    code = observe_with(monitor, options, user, std::move(questions.first), work, after_death);
-    spent = monitor.end_hand();
-  }
-  leave_unread_to_a_child();
+  Monitor monitor(options, std::move(hand), std::move(signals), std::move(attached));
+  auto code = observe_with(monitor, options, user, std::move(questions.first), work, after_death);
+  const std::string spent = monitor.end_hand();
   spdlog::info("monitor: {}; {}", peak_memory(), spent.empty() ? "budgets not known" : spent);
   return code;
 }

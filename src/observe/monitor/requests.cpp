@@ -32,7 +32,20 @@ constexpr int kDeepestTree = 256;
 constexpr std::size_t kMostProbes = 8192, kMostProbedFiles = 256;
 // The kernel has 65,535 numbers for events of everybody.
 constexpr int kMostProbeGenerations = 4096;
-constexpr std::size_t kLargestMapped = 4U << 20U, kMostMapped = 256U << 20U;  // bytes
+constexpr std::size_t kLargestMapped = 4U << 20U, kLeastBudget = 256U << 20U;  // bytes
+
+// Of all rings of a session, with each run of the command: no process need have them in what counts
+// as its memory.
+std::size_t ring_budget() {
+  static const std::size_t budget = [] {
+    const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
+    const std::size_t memory =
+        pages > 0 && bytes > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes)
+                               : 0;
+    return std::max(kLeastBudget, memory / 8);
+  }();
+  return budget;
+}
 
 tl::unexpected<Error> refused(int code, std::string what) {
   return environment_error(code, std::move(what));
@@ -163,7 +176,7 @@ Result<perf_event_attr> Requests::checked(const perf_event_attr& asked) const {
   attr.config1 = asked.config1;
   attr.config2 = asked.config2;
   attr.sample_period = asked.sample_period;
-  constexpr std::uint64_t kSampled = kStackHits | kUserIp | kStackTop | kProbeHits;
+  constexpr std::uint64_t kSampled = kStackHits | kUserIp | kStackTop | kProbeHits | kKeepsEvents;
   // Raw bytes of another device than our own probes may be anything.
   attr.sample_type = asked.sample_type & (own_probe ? kSampled : kSampled & ~PERF_SAMPLE_RAW);
   attr.sample_regs_user = asked.sample_regs_user & (kUserIpRegister | kUnwindRegisters);
@@ -220,7 +233,7 @@ void Requests::map_ring(const UniqueFd& event, std::size_t wanted) {
   if (wanted > kLargestMapped) return;
   // What an ordinary user may map is for all CPUs together: the first must not take it all.
   if (::geteuid() != 0) wanted = std::min(wanted, Rings::kBytes);
-  for (std::size_t bytes = wanted; bytes >= page && ring_bytes_ + bytes <= kMostMapped;
+  for (std::size_t bytes = wanted; bytes >= page && ring_bytes_ + bytes <= ring_budget();
        bytes /= 2) {
     void* memory =
         ::mmap(nullptr, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event.get(), 0);
@@ -328,7 +341,7 @@ std::vector<std::string> Requests::remove_probes() {
 std::string Requests::spent() const {
   return fmt::format("{} of {} probes in {} of {} files, {} KiB of {} MiB of rings",
                      probes_defined_, kMostProbes, probed_files_.size(), kMostProbedFiles,
-                     ring_bytes_ >> 10U, kMostMapped >> 20U);
+                     ring_bytes_ >> 10U, ring_budget() >> 20U);
 }
 
 }  // namespace hwprof::observe

@@ -41,11 +41,9 @@ class Requests {
   std::vector<std::string> remove_probes();
   // Of the budgets of probes and of rings, in words.
   [[nodiscard]] std::string spent() const;
-  // The worker has its own by now. The last who unmaps one waits for the kernel.
-  void leave_rings() {
-    rings_.clear();
-    ring_bytes_ = 0;
-  }
+  // The worker has its own by now. The last who unmaps one waits for the kernel. Their memory is
+  // given back to nobody's budget: who was given a ring may keep it.
+  void leave_rings() { rings_.clear(); }
 
  private:
   void map_ring(const UniqueFd& event, std::size_t bytes);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "counters/perf/open_event.h"
 #include "src/base/spawn.h"
@@ -45,6 +47,20 @@ struct Channels {
   ::_exit(0);
 }
 
+// Of what a worker leaves unread, an event among it, the last close may wait for its task's
+// context, as long as the observed user likes: it is this process's, which ends after the monitor.
+// It is there before the worker is, who could use all numbers of processes up.
+Result<void> start_keeper(std::vector<int> ends) {
+  const pid_t monitor = ::getpid(), pid = ::fork();
+  if (pid < 0)
+    return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (pid > 0) return {};
+  leave_what_is_hwprofs(ends);
+  end_with_parent(monitor);
+  ::prctl(PR_SET_NAME, kKeeperName);
+  while (true) ::pause();
+}
+
 }  // namespace
 
 Result<Worker> start_worker(const Account& user, Channel hand, const MonitorOptions& options,
@@ -52,6 +68,7 @@ Result<Worker> start_worker(const Account& user, Channel hand, const MonitorOpti
   TRY(auto questions, Channel::make_pair());
   TRY(auto events, Channel::make_pair());
   std::fflush(nullptr);  // or the worker would write it, too
+  TRY(start_keeper({questions.first.descriptor(), events.first.descriptor()}));
   const pid_t pid = ::fork();
   if (pid < 0)
     return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));

@@ -14,6 +14,9 @@
 
 namespace hwprof::observe {
 
+// Of the process beside it that ends after the monitor, in /proc/PID/comm.
+inline constexpr const char* kKeeperName = "hwprof-keeper";
+
 struct Worker {
   pid_t pid = 0;
   UniqueFd ended;  // readable then

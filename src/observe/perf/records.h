@@ -82,6 +82,10 @@ extern const std::uint64_t kUnwindRegisters;  // 0: none are asked for on this k
 inline constexpr std::uint64_t kStackTop = PERF_SAMPLE_STACK_USER;
 inline constexpr std::uint32_t kStackTopBytes = 8;      // perf_event_attr.sample_stack_user
 inline constexpr std::uint32_t kStackCopyBytes = 8192;  // of it, to unwind
+// Of an inherited event: the events of a task stay its own. Else the kernel exchanges, at a context
+// switch, those of two tasks that have inherited the same ones (kernel/events/core.c,
+// perf_event_context_sched_out). Before Linux 6.12 it is refused there (EINVAL).
+inline constexpr std::uint64_t kKeepsEvents = PERF_SAMPLE_READ;
 inline constexpr std::uint64_t kProbeHits =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_RAW;
 

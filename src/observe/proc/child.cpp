@@ -92,7 +92,7 @@ std::string why_not_run(int code) {
   if (code == ENOEXEC)
     return "it is neither a program for this machine nor a script with a #! line, and hwprof uses "
            "no shell";
-  if (code == ENOENT) return "its interpreter or dynamic loader does not exist";
+  if (code == ENOENT) return "it, its interpreter, or its dynamic loader does not exist";
   return std::strerror(code);
 }
 
