@@ -129,6 +129,17 @@ TEST(PythonFrames, AreReadInnermostFirst) {
   EXPECT_THAT(lines_of(stack), ElementsAre("x.py:11 f", "x.py:10 f"));
 }
 
+TEST(PythonFrames, TellWhichCCalled) {
+  MadeMemory memory = python_memory();
+  const unsigned char yes = 1;
+  memory.put(kOuter + 68, &yes, sizeof yes);
+  PythonFrames frames = made_frames();
+  const PythonStack stack = frames.read(memory.reader(), 4711, 4711, 1);
+  ASSERT_THAT(stack.frames, SizeIs(2));
+  EXPECT_FALSE(stack.frames[0].from_c);
+  EXPECT_TRUE(stack.frames[1].from_c);
+}
+
 TEST(PythonFrames, GiveNothingOfAThreadThatGoesOnAllTheTime) {
   MadeMemory memory = python_memory();
   PythonFrames frames = made_frames();
@@ -406,8 +417,8 @@ class LineTallyTest : public ::testing::Test {
     return {.why_not = NoLine::kNone, .stack = stack, .read_ns = read_ns};
   }
   LineProfile finish() {
-    return tally_.finish(stacks_, [](CodePlace place) {
-      return std::string(place.image == 9 ? kWaiting : "lib.so");
+    return tally_.finish(stacks_, [](std::uint32_t native) {
+      return std::string(native == kWait ? kWaiting : "lib.so");
     });
   }
   static const LineSamples& line(const LineProfile& profile, int number) {
@@ -419,7 +430,7 @@ class LineTallyTest : public ::testing::Test {
 
   LineStacks stacks_;
   LineTally tally_;
-  static constexpr CodePlace kPlace{5, 1}, kWait{9, 1};
+  static constexpr std::uint32_t kPlace = 5, kWait = 9;  // native stacks
 };
 
 TEST_F(LineTallyTest, GivesASampleToTheCallThatItLiesIn) {
@@ -454,8 +465,8 @@ TEST_F(LineTallyTest, LeavesOutACallInWhichNobodySawTheThread) {
 }
 
 TEST_F(LineTallyTest, GivesWorkersToTheOpenCallAndElseSaysThatTheyWait) {
-  const auto worker = [&](std::uint64_t time_ns, CodePlace place) {
-    tally_.add(place, 1, 2, time_ns,
+  const auto worker = [&](std::uint64_t time_ns, std::uint32_t native) {
+    tally_.add(native, 1, 2, time_ns,
                {.why_not = NoLine::kWorker, .read_ns = time_ns + 5, .others = {{1, stack(10)}}});
   };
   worker(1000, kWait);  // in the call: whatever it does
@@ -476,6 +487,22 @@ TEST_F(LineTallyTest, GivesTheInnerOfTwoCallsTheSample) {
   const LineProfile profile = finish();
   EXPECT_THAT(line(profile, 10).calls, SizeIs(1));
   EXPECT_EQ(line(profile, 10).calls.at(8).samples, 1);
+}
+
+TEST_F(LineTallyTest, CountsEverySampleInOneStack) {
+  const std::uint32_t ten = stack(10), eleven = stack(11);
+  tally_.add(kPlace, 1, 1, 1000, read(ten, 1010));
+  tally_.add(kPlace, 1, 1, 2000, read(ten, 2010));
+  tally_.add(kPlace, 1, 1, 4000, read(eleven, 9000));  // read when the call was over
+  tally_.add(kPlace, 1, 1, 5000, {.why_not = NoLine::kLate, .stack = eleven, .read_ns = 9500});
+  tally_.add(kWait, 1, 2, 1200, {.why_not = NoLine::kWorker, .others = {{1, ten}}});
+  tally_.add(kWait, 1, 2, 7000, {.why_not = NoLine::kWorker, .others = {{1, ten}}});
+  tally_.add(kPlace, 3, 3, 7500, {.why_not = NoLine::kNotPython});
+  tally_.call({.thread = 1, .began_ns = 900, .ended_ns = 1500, .kind = 7});
+  tally_.call({.thread = 1, .began_ns = 3900, .ended_ns = 4500, .kind = 7});
+  using Stacks = decltype(LineProfile::stacks);
+  EXPECT_EQ(finish().stacks,
+            (Stacks{{{kPlace, ten}, 2}, {{kPlace, 0}, 3}, {{kWait, ten}, 1}, {{kWait, 0}, 1}}));
 }
 
 TEST_F(LineTallyTest, CountsWhatHasNoLine) {

@@ -351,7 +351,9 @@ const Record& record<TraceSpan>() {
 template <>
 const Record& record<FoldedStack>() {
   static constexpr Field kFields[] = {
-      field<&FoldedStack::frames>("frames", "", "outermost first; the first is the process"),
+      field<&FoldedStack::frames>(
+          "frames", "",
+          "outermost first; the first is the process, those of Python are function (file:line)"),
       field<&FoldedStack::samples>("samples", "", "in this very stack"),
   };
   static constexpr Record kRecord{"Stack", "Equal call stacks, counted together.", kFields};

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -211,6 +212,57 @@ class Report(LinesTest):
         _, report = self.run_json("true", options=("--lines",))
         self.assertEqual(report["lines"], [])
         self.assertIsNone(report["lines_known"])
+
+
+# A second of CPU time in `train`, called by `main`, which the script calls.
+CALLS = """
+import time
+{setup}
+def train(until):
+    while time.process_time() < until:
+        {work}
+def main():
+    train(time.process_time() + 1)
+main()
+"""
+IN_TRAIN = r"^[^;]+;<module> \(script.py:9\);main \(script.py:8\);train \(script.py:[56]\)"
+
+
+class Stacks(LinesTest):
+    """Functions of Python stand in the stacks, between what calls them and what they call."""
+
+    def stacks(self, python, setup, work, *options):
+        folded = self.path("stacks.txt")
+        done = hwprof("run", *PLAIN, "-o", self.path("report.txt"), "--folded", folded, *options, "--", python,
+                      self.script(CALLS.format(setup=setup, work=work)),
+                      env=environment(OPENBLAS_NUM_THREADS="2"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(folded) as file:
+            lines = [line.rpartition(" ") for line in file.read().splitlines()]
+        return {stack: int(samples) for stack, _, samples in lines}
+
+    def share(self, stacks, pattern):
+        return sum(n for stack, n in stacks.items() if re.search(pattern, stack)) / sum(stacks.values())
+
+    def test_of_each_version_with_lines_and_without(self):
+        self.known_python()
+        for version, python in KNOWN.items():
+            for options in ((), ("--lines",)):
+                with self.subTest(version=version, options=options):
+                    stacks = self.stacks(python, "", "sorted(range(1000), key=lambda x: -x)", *options)
+                    self.assertGreater(self.share(stacks, IN_TRAIN), 0.5, stacks)
+                    # `sorted` is C, which calls the lambda.
+                    self.assertGreater(
+                        self.share(stacks, IN_TRAIN + r".*;train.<locals>.<lambda> \(script.py:6\)"), 0.05, stacks)
+                    self.assertEqual(
+                        self.share(stacks, IN_TRAIN + r".*_PyEval_EvalFrameDefault"), 0, stacks)
+
+    def test_a_product_stands_under_its_function(self):
+        python = python_with("numpy")
+        if python is None:
+            self.skipTest("no numpy for Python 3.11, 3.12 or 3.13")
+        stacks = self.stacks(python, "import numpy; a = numpy.ones((300, 300), 'float32')", "a @ a")
+        self.assertGreater(self.share(stacks, IN_TRAIN + r".*multiarray.*"), 0.3, stacks)
 
 
 class Behaviour(LinesTest):

@@ -34,12 +34,6 @@ ShapeKey key_of(const observe::CallKind& kind) {
           shape.row_major, shape.transposed_a, shape.transposed_b};
 }
 
-void add_to(observe::LineCalls& sum, const observe::LineCalls& more) {
-  sum.samples += more.samples;
-  sum.own_samples += more.own_samples;
-  sum.inverse_ns += more.inverse_ns;
-}
-
 using KindsByNumber = std::map<std::uint64_t, const observe::CallKind*>;
 
 CountedCalls count_all(const observe::LineProfile& profile,
@@ -54,7 +48,7 @@ CountedCalls count_all(const observe::LineProfile& profile,
   for (const observe::LineSamples& line : profile.lines) {
     for (const auto& [number, calls] : line.calls)
       if (const auto kind = numbers.find(number); kind != numbers.end())
-        add_to(all[key_of(*kind->second)].samples, calls);
+        all[key_of(*kind->second)].samples += calls;
   }
   return all;
 }
@@ -103,13 +97,13 @@ std::vector<report::LineCall> calls_of(const observe::LineSamples& line, const C
   std::map<ShapeKey, observe::LineCalls> by_shape;
   for (const auto& [number, calls] : line.calls)
     if (const auto kind = numbers.find(number); kind != numbers.end())
-      add_to(by_shape[key_of(*kind->second)], calls);
+      by_shape[key_of(*kind->second)] += calls;
   std::map<RoutineKey, RoutineOfLine> routines;
   for (const auto& [key, samples] : by_shape) {
     const Counted& counted = all.at(key);
     RoutineOfLine& routine = routines[{counted.kind->symbol, counted.kind->library}];
     const report::CallShape shape = part_of_line(samples, counted);
-    add_to(routine.samples, samples);
+    routine.samples += samples;
     routine.calls += static_cast<double>(shape.count);
     routine.time_ns += shape.time_ns.value_or(0);
     if (counted.kind->flops) {

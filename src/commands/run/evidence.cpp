@@ -43,7 +43,8 @@ Evidence Evidence::prepare(const RunRequest& request) {
   state->sampling_options = {.hz = request.frequency_hz,
                              .stacks = request.stacks,
                              .unwind = request.stacks,
-                             .lines = request.lines};
+                             .lines = request.lines,
+                             .python = request.stacks || request.lines};
   if (request.calls) {
     state->calls = blas::CallWatch::prepare({.command = request.command,
                                              .attach = request.attach,
@@ -102,7 +103,7 @@ void Evidence::State::drain() {
   if (sampling) sampling->drain();
   if (!calls) return;
   std::vector<observe::TimedCall> ended;
-  const bool wanted = sampling && sampling_options.lines;
+  const bool wanted = sampling && sampling_options.python;
   calls->drain(wanted ? &ended : nullptr);
   for (const observe::TimedCall& call : ended) sampling->add_call(call);
 }

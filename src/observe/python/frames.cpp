@@ -66,13 +66,17 @@ PythonStack::State PythonFrames::walk(const ReadMemory& memory, std::uint64_t fr
     if (!memory(frame, bytes)) return PythonStack::State::kMoved;
     const auto word = [&](std::size_t at) { return word_at<std::uint64_t>(bytes, at).value_or(0); };
     frame = word(layout_.previous);
-    if (layout_.entry_owner && word_at<std::uint8_t>(bytes, layout_.owner) == layout_.entry_owner)
+    if (layout_.entry_owner && word_at<std::uint8_t>(bytes, layout_.owner) == layout_.entry_owner) {
+      if (!frames.empty()) frames.back().from_c = true;
       continue;
+    }
     const std::uint64_t instruction = word(layout_.instruction);
     auto code = codes_.find(memory, word(layout_.code), now_ns);
     const auto line = code != nullptr ? code->line(instruction) : std::nullopt;
     if (!line) return PythonStack::State::kMoved;
-    frames.push_back({std::move(code), *line, instruction});
+    const bool from_c =
+        layout_.is_entry && word_at<std::uint8_t>(bytes, *layout_.is_entry).value_or(0) != 0;
+    frames.push_back({std::move(code), *line, instruction, from_c});
   }
   return frames.empty() ? PythonStack::State::kNoFrame : PythonStack::State::kRead;
 }

@@ -17,6 +17,7 @@ struct PythonFrame {
   std::shared_ptr<const PythonCode> code;
   std::int32_t line = 0;
   std::uint64_t instruction = 0;  // address of the one that runs, or called
+  bool from_c = false;            // not called by the frame around it, but by C
 };
 
 struct PythonStack {

@@ -21,6 +21,8 @@ struct PythonLayout {
       {};  // 3.11, 3.12: `frame` is a _PyCFrame's address
   // Of a frame.
   std::uint32_t code = 0, previous = 0, instruction = 0, owner = 0;
+  // 3.11: whether C called it, a byte.
+  std::optional<std::uint32_t> is_entry = {};
   // Owner of a frame that stands for a call from C and has no code; absent: there is none such.
   std::optional<std::uint8_t> entry_owner = {};
   // Of a code object.

@@ -8,7 +8,7 @@ constexpr std::size_t kMostStacks = 100'000, kMostLines = 200'000;
 }  // namespace
 
 std::uint32_t LineStacks::number(const std::vector<PythonFrame>& frames) {
-  std::vector<std::uint32_t> stack;
+  std::vector<StackedLine> stack;
   stack.reserve(frames.size());
   for (const PythonFrame& frame : frames) {
     const auto [known, added] =
@@ -19,7 +19,7 @@ std::uint32_t LineStacks::number(const std::vector<PythonFrame>& frames) {
       return 0;
     }
     if (added) lines_.push_back(&known->first);
-    stack.push_back(known->second);
+    stack.push_back({known->second, frame.from_c});
   }
   if (const auto known = stack_numbers_.find(stack); known != stack_numbers_.end())
     return known->second;

@@ -18,13 +18,21 @@ struct PythonLine {
   auto operator<=>(const PythonLine&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
+// A line in a stack.
+struct StackedLine {
+  std::uint32_t line = 0;  // its number
+  bool from_c = false;     // as in PythonFrame
+
+  auto operator<=>(const StackedLine&) const = default;  // NOLINT(modernize-use-nullptr)
+};
+
 class LineStacks {
  public:
   // 0 where there is no room for another one.
   std::uint32_t number(const std::vector<PythonFrame>& frames);
 
-  // Innermost first: numbers of lines. 0: empty.
-  [[nodiscard]] const std::vector<std::uint32_t>& lines_of(std::uint32_t stack) const {
+  // Innermost first. 0: empty.
+  [[nodiscard]] const std::vector<StackedLine>& lines_of(std::uint32_t stack) const {
     return stacks_.at(stack);
   }
   [[nodiscard]] const PythonLine& line(std::uint32_t number) const { return *lines_.at(number); }
@@ -32,8 +40,8 @@ class LineStacks {
  private:
   std::map<PythonLine, std::uint32_t> line_numbers_;
   std::vector<const PythonLine*> lines_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> stack_numbers_;
-  std::vector<std::vector<std::uint32_t>> stacks_ = {{}};
+  std::map<std::vector<StackedLine>, std::uint32_t> stack_numbers_;
+  std::vector<std::vector<StackedLine>> stacks_ = {{}};
 };
 
 }  // namespace hwprof::observe

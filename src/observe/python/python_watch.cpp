@@ -120,8 +120,10 @@ void PythonWatch::settle(PythonLook& look, const UnwoundSample* sample) {
 std::vector<std::string> PythonWatch::notes() const {
   std::vector<std::string> notes;
   for (const std::string& version : unknown_) {
-    notes.push_back(fmt::format(
-        "no lines of {}: hwprof reads the frames of CPython 3.11, 3.12 and 3.13 alone", version));
+    notes.push_back(
+        fmt::format("no lines and functions of {}: hwprof reads the frames of CPython 3.11, 3.12 "
+                    "and 3.13 alone",
+                    version));
   }
   return notes;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/observe/python/line_stacks.h"
@@ -16,6 +17,19 @@ struct LineCalls {
   double samples = 0;
   double own_samples = 0;  // of the threads that called
   double inverse_ns = 0;   // of the calls that those lie in: sum of 1 / duration
+
+  LineCalls& operator+=(const LineCalls& more) {
+    samples += more.samples;
+    own_samples += more.own_samples;
+    inverse_ns += more.inverse_ns;
+    return *this;
+  }
+  LineCalls& operator*=(double factor) {
+    samples *= factor;
+    own_samples *= factor;
+    inverse_ns *= factor;
+    return *this;
+  }
 };
 
 struct LineSamples {
@@ -36,6 +50,9 @@ struct LineProfile {
   std::map<std::string, double> without;  // why they have none
   std::set<std::string> versions;         // of Python
   std::vector<std::string> notes;
+  // Samples by their native stack and the one of Python around it (StackTable, LineStacks; 0:
+  // none).
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> stacks;
 };
 
 }  // namespace hwprof::observe

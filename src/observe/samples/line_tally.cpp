@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -77,17 +78,18 @@ std::size_t user_frame(const std::vector<const PythonLine*>& stack) {
   return found != stack.end() ? static_cast<std::size_t>(found - stack.begin()) : 0;
 }
 
-void LineTally::add(CodePlace hit, pid_t pid, pid_t tid, std::uint64_t time_ns, PythonRead read) {
+void LineTally::add(std::uint32_t native, pid_t pid, pid_t tid, std::uint64_t time_ns,
+                    PythonRead read) {
   samples_ += 1;
   if (read.why_not == NoLine::kNotPython || read.why_not == NoLine::kUnknownPython)
-    return leave_out(read.why_not, hit, 1);
+    return leave_out(read.why_not, native, 1);
   process_of_[tid] = pid;
   for (const auto& [thread, stack] : read.others) {
     process_of_[thread] = pid;
     seen_[thread].push_back({time_ns, read.read_ns, stack});
   }
   auto& samples = read.why_not == NoLine::kWorker ? workers_[pid] : own_[tid];
-  samples.push_back({.hit = hit, .tid = tid, .time_ns = time_ns, .read = std::move(read)});
+  samples.push_back({.native = native, .tid = tid, .time_ns = time_ns, .read = std::move(read)});
 }
 
 void LineTally::settle(std::uint64_t time_ns) {
@@ -137,16 +139,16 @@ void LineTally::apply(const TimedCall& call) {
     take(workers->second, false);
 }
 
-void LineTally::leave_out(NoLine why, CodePlace hit, double samples) {
-  const std::pair key{why, hit};
-  without_[has_room(without_, key) ? key : std::pair(why, CodePlace{})] += samples;
+void LineTally::leave_out(NoLine why, std::uint32_t native, double samples) {
+  without_[{why, native}] += samples;
 }
 
 void LineTally::book(const Pending& sample) {
   const PythonRead& read = sample.read;
   if (sample.kind != kNoCall) {
-    LineCalls& calls =
-        sample.stack == 0 ? unproven_[sample.kind] : in_calls_[{sample.stack, sample.kind}];
+    const InCall key{.stack = sample.stack, .kind = sample.kind, .native = sample.native};
+    if (!has_room(in_calls_, key)) return leave_out(NoLine::kNoRoom, sample.native, 1);
+    LineCalls& calls = in_calls_[key];
     calls.samples += 1;
     if (!sample.in_own_call) return;
     calls.own_samples += 1;
@@ -158,12 +160,12 @@ void LineTally::book(const Pending& sample) {
                               : read.others.size() == 1 ? read.others.front().second
                                                         : 0;
   auto& cells = worker ? by_workers_ : outside_;
-  const std::pair key{stack, sample.hit};
+  const std::pair key{stack, sample.native};
   const bool sure = stack != 0 && (worker || read.why_not == NoLine::kNone);
   if (sure && has_room(cells, key)) {
     cells[key] += 1;
   } else {
-    leave_out(sure ? NoLine::kNoRoom : read.why_not, sample.hit, 1);
+    leave_out(sure ? NoLine::kNoRoom : read.why_not, sample.native, 1);
   }
 }
 
@@ -185,55 +187,67 @@ void LineTally::expire(std::uint64_t before_ns) {
 // Samples in calls in which nobody saw the thread: like those of the same routine and shape in
 // which somebody did.
 void LineTally::share_out() {
-  for (const auto& [kind, unproven] : unproven_) {
-    double proven = 0;
-    for (const auto& [key, calls] : in_calls_)
-      if (key.second == kind) proven += calls.samples;
-    if (proven == 0) {
-      leave_out(NoLine::kLate, {}, unproven.samples);
-      continue;
-    }
-    for (auto& [key, calls] : in_calls_) {
-      if (key.second != kind) continue;
-      const double part = calls.samples / proven;
-      calls.samples += part * unproven.samples;
-      calls.own_samples += part * unproven.own_samples;
-      calls.inverse_ns += part * unproven.inverse_ns;
-    }
+  std::map<std::uint64_t, LineCalls> unproven;  // by kind
+  std::map<std::uint64_t, double> proven;
+  for (const auto& [key, calls] : in_calls_) {
+    if (key.stack != 0)
+      proven[key.kind] += calls.samples;
+    else
+      unproven[key.kind] += calls;
   }
-  unproven_.clear();
+  for (auto cell = in_calls_.begin(); cell != in_calls_.end();) {
+    auto& [key, calls] = *cell;
+    const double all = proven[key.kind];
+    if (key.stack != 0) {
+      LineCalls part = unproven[key.kind];
+      part *= calls.samples / all;
+      calls += part;
+    } else if (all == 0) {
+      leave_out(NoLine::kLate, key.native, calls.samples);
+    }
+    cell = key.stack != 0 ? std::next(cell) : in_calls_.erase(cell);
+  }
+}
+
+// As they were sampled: a stack is seen, and not shared out.
+void LineTally::add_stacks(LineProfile& profile, const NameOf& name_of) const {
+  const auto add = [&](std::uint32_t native, std::uint32_t stack, double samples) {
+    profile.stacks[{native, stack}] += static_cast<std::uint64_t>(samples);
+  };
+  for (const auto& [key, calls] : in_calls_) add(key.native, key.stack, calls.samples);
+  for (const auto& [key, samples] : outside_) add(key.second, key.first, samples);
+  for (const auto& [key, samples] : by_workers_)
+    add(key.second, name_of(key.second) == kWaiting ? 0 : key.first, samples);
+  for (const auto& [key, samples] : without_) add(key.second, 0, samples);
 }
 
 LineProfile LineTally::finish(const LineStacks& stacks, const NameOf& name_of) {
   settle(~std::uint64_t{0});
   expire(~std::uint64_t{0});
-  share_out();
 
   LineProfile profile;
   profile.samples = samples_;
+  add_stacks(profile, name_of);
+  share_out();
   std::map<std::uint32_t, LineSamples> lines;
   // The samples of a stack; gives the line that has them as its own.
   const auto add = [&](std::uint32_t stack, double samples) -> LineSamples& {
-    const std::vector<std::uint32_t>& numbers = stacks.lines_of(stack);
+    const std::vector<StackedLine>& stacked = stacks.lines_of(stack);
     std::vector<const PythonLine*> frames;
-    for (const std::uint32_t number : numbers) frames.push_back(&stacks.line(number));
+    for (const StackedLine& one : stacked) frames.push_back(&stacks.line(one.line));
     const std::size_t own = user_frame(frames);
     std::set<std::uint32_t> counted;  // a recursion is under its line once
-    for (std::size_t i = own; i < numbers.size(); ++i) {
-      if ((i == own || is_users(*frames[i], *frames.back())) && counted.insert(numbers[i]).second)
-        lines[numbers[i]].total += samples;
+    for (std::size_t i = own; i < stacked.size(); ++i) {
+      const std::uint32_t number = stacked[i].line;
+      if ((i == own || is_users(*frames[i], *frames.back())) && counted.insert(number).second)
+        lines[number].total += samples;
     }
-    LineSamples& line = lines[numbers[own]];
+    LineSamples& line = lines[stacked[own].line];
     line.self += samples;
     profile.with_line += samples;
     return line;
   };
-  for (const auto& [key, calls] : in_calls_) {
-    LineCalls& under = add(key.first, calls.samples).calls[key.second];
-    under.samples += calls.samples;
-    under.own_samples += calls.own_samples;
-    under.inverse_ns += calls.inverse_ns;
-  }
+  for (const auto& [key, calls] : in_calls_) add(key.stack, calls.samples).calls[key.kind] += calls;
   for (const auto& [key, samples] : outside_)
     add(key.first, samples).parts[name_of(key.second)] += samples;
   for (const auto& [key, samples] : by_workers_) {

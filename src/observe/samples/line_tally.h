@@ -1,6 +1,7 @@
-// Samples by the line of Python that they were taken under. A sample inside a timed call belongs to
-// that call: one of its own thread by thread and time, one of a worker thread by time. What was
-// read of the interpreter then holds only where it was read while that call was open. Pure.
+// Samples by the line and the stack of Python that they were taken under. A sample inside a timed
+// call belongs to that call: one of its own thread by thread and time, one of a worker thread by
+// time. What was read of the interpreter then holds only where it was read while that call was
+// open. Pure.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +15,6 @@
 
 #include "src/observe/python/python_watch.h"
 #include "src/observe/routines/timed_call.h"
-#include "src/observe/samples/images.h"
 #include "src/observe/samples/line_profile.h"
 
 namespace hwprof::observe {
@@ -27,20 +27,20 @@ std::size_t user_frame(const std::vector<const PythonLine*>& stack);
 
 class LineTally {
  public:
-  // In the order of time.
-  void add(CodePlace hit, pid_t pid, pid_t tid, std::uint64_t time_ns, PythonRead read);
+  // In the order of time. `native`: the number of the sample's native stack.
+  void add(std::uint32_t native, pid_t pid, pid_t tid, std::uint64_t time_ns, PythonRead read);
   void call(const TimedCall& call) { calls_.push_back(call); }
   // All samples up to that time have been added.
   void settle(std::uint64_t time_ns);
 
-  // What ran at a place: kPythonItself, kWaiting, or its file's name.
-  using NameOf = std::function<std::string(CodePlace)>;
+  // What ran in a sample with such a stack: kPythonItself, kWaiting, or its file's name.
+  using NameOf = std::function<std::string(std::uint32_t native)>;
   LineProfile finish(const LineStacks& stacks, const NameOf& name_of);
 
  private:
   static constexpr std::uint64_t kNoCall = ~std::uint64_t{0};
   struct Pending {
-    CodePlace hit;
+    std::uint32_t native = 0;
     pid_t tid = 0;
     std::uint64_t time_ns = 0;
     PythonRead read;
@@ -53,23 +53,30 @@ class LineTally {
     std::uint64_t time_ns = 0, read_ns = 0;
     std::uint32_t stack = 0;
   };
-  using Key = std::pair<std::uint32_t, std::uint64_t>;  // stack, kind
+  struct InCall {
+    std::uint32_t stack = 0;  // 0: nobody saw the thread in that call
+    std::uint64_t kind = 0;
+    std::uint32_t native = 0;
+
+    auto operator<=>(const InCall&) const = default;  // NOLINT(modernize-use-nullptr)
+  };
 
   void apply(const TimedCall& call);
   [[nodiscard]] std::uint32_t stack_in(const TimedCall& call) const;
   void book(const Pending& sample);
   void expire(std::uint64_t before_ns);
   void share_out();
-  void leave_out(NoLine why, CodePlace hit, double samples);
+  void leave_out(NoLine why, std::uint32_t native, double samples);
+  void add_stacks(LineProfile& profile, const NameOf& name_of) const;
 
   std::vector<TimedCall> calls_;                        // not yet applied
   std::map<pid_t, std::deque<Pending>> own_, workers_;  // by thread, by process
   std::map<pid_t, std::deque<Seen>> seen_;
   std::map<pid_t, pid_t> process_of_;
-  std::map<Key, LineCalls> in_calls_;
-  std::map<std::uint64_t, LineCalls> unproven_;  // by kind
-  std::map<std::pair<std::uint32_t, CodePlace>, double> outside_, by_workers_;
-  std::map<std::pair<NoLine, CodePlace>, double> without_;
+  std::map<InCall, LineCalls> in_calls_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> outside_,
+      by_workers_;  // by stack and native
+  std::map<std::pair<NoLine, std::uint32_t>, double> without_;
   double samples_ = 0;
 };
 

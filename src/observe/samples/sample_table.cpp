@@ -11,7 +11,6 @@
 namespace hwprof::observe {
 namespace {
 
-constexpr std::size_t kMaximumStacks = 200'000, kMaximumFrames = 8'000'000;
 // Enough for any pool of threads; ten thousand short processes must not fill memory.
 constexpr std::size_t kMaximumThreads = 4096;
 // Of CPU time, for judging loops. An interpreter leaves tens of thousands of instructions with a
@@ -22,7 +21,25 @@ constexpr double kBrokenShare = 0.2;
 // Of stacks that are not whole, or in which a caller was guessed, from which on to say so.
 constexpr double kNotedShare = 0.02;
 
+// CPython's function that runs those of a program; compilers split a part off, with this beginning.
+constexpr const char* kEvaluates = "_PyEval_EvalFrameDefault";
+
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_interpreter(const std::string& file) {
+  return file.starts_with("python3") || file.starts_with("libpython3");
+}
+
+std::vector<PythonCall> python_calls(const LineStacks& python, std::uint32_t stack) {
+  std::vector<PythonCall> calls;
+  for (const StackedLine& one : python.lines_of(stack)) {
+    const PythonLine& line = python.line(one.line);
+    calls.push_back(
+        {fmt::format("{} ({}:{})", line.function, base_name(line.file), line.line), one.from_c});
+  }
+  std::reverse(calls.begin(), calls.end());
+  return calls;
+}
 
 }  // namespace
 
@@ -36,26 +53,6 @@ void SampleTable::add(CodePlace hit, int tid, std::uint64_t time_ns, std::uint64
   recent_.push_back({time_ns, tid, hit.image});
   if (hits.threads.size() < kMaximumThreads) hits.threads.insert(tid);
   ++samples_;
-}
-
-void SampleTable::add_stack(const std::string& process, CodePlace hit,
-                            const std::vector<CodePlace>& callers) {
-  ++stack_samples_;
-  if (callers.empty()) ++single_frames_;
-  Stack stack = {hit};
-  stack.insert(stack.end(), callers.begin(), callers.end());
-  auto& of_process = stacks_[process];
-  auto known = of_process.find(stack);
-  if (known == of_process.end()) {
-    if (distinct_stacks_ >= kMaximumStacks || stack_frames_ + stack.size() > kMaximumFrames) {
-      ++dropped_stacks_;
-      return;
-    }
-    ++distinct_stacks_;
-    stack_frames_ += stack.size();
-    known = of_process.emplace(std::move(stack), 0).first;
-  }
-  ++known->second;
 }
 
 void SampleTable::add_end(const UnwoundStack& stack, CodePlace last) {
@@ -109,11 +106,14 @@ LoopJudgement SampleTable::judge(CodePlace place) {
   return judged_.emplace(place, images.judge(place)).first->second;
 }
 
-std::string SampleTable::frame_name(CodePlace place) {
+NativeFrame SampleTable::frame(CodePlace place) {
   const std::string& name = symbol(place);
-  if (!name.empty() && images.path(place) != kKernelCode) return name;
   const std::string file = base_name(images.path(place));
-  return file.starts_with('[') ? file : fmt::format("[{}]", file);
+  FrameKind kind = images.is_c_library(place) ? FrameKind::kCLibrary : FrameKind::kOther;
+  if (is_interpreter(file))
+    kind = name.starts_with(kEvaluates) ? FrameKind::kEvaluates : FrameKind::kInterpreter;
+  if (!name.empty() && file != kKernelCode) return {name, kind};
+  return {file.starts_with('[') ? file : fmt::format("[{}]", file), kind};
 }
 
 void SampleTable::add_spots(SampleProfile& profile, bool lines) {
@@ -170,32 +170,30 @@ void SampleTable::add_spots(SampleProfile& profile, bool lines) {
   }
 }
 
-void SampleTable::add_stacks(SampleProfile& profile) {
+void SampleTable::add_stacks(const LineProfile& tallied, const LineStacks& python,
+                             SampleProfile& profile) {
   std::map<std::vector<std::string>, std::uint64_t> named;  // different addresses, equal names
-  for (const auto& [process, stacks] : stacks_) {
-    for (const auto& [stack, samples] : stacks) {
-      std::vector<std::string> frames = {process.empty() ? "[process]" : process};
-      for (auto place = stack.rbegin(); place != stack.rend(); ++place) {
-        frames.push_back(frame_name(*place));
-      }
-      named[std::move(frames)] += samples;
-    }
+  std::uint64_t all = 0, single = 0;
+  for (const auto& [numbers, samples] : tallied.stacks) {
+    const NativeStack& stack = stacks.stack(numbers.first);
+    std::vector<NativeFrame> native;
+    for (auto place = stack.places.rbegin(); place != stack.places.rend(); ++place)
+      native.push_back(frame(*place));
+    std::vector<std::string> frames = {stack.process.empty() ? "[process]" : stack.process};
+    for (std::string& name : merged_stack(native, python_calls(python, numbers.second)))
+      frames.push_back(std::move(name));
+    named[std::move(frames)] += samples;
+    all += samples;
+    if (native.size() == 1) single += samples;
   }
   for (const auto& [frames, samples] : named) profile.stacks.push_back({frames, samples});
-  if (dropped_stacks_ > 0) {
-    profile.notes.push_back(
-        fmt::format("{} samples are missing from the flame graph: more than {} "
-                    "different stacks, or {} frames in them",
-                    dropped_stacks_, kMaximumStacks, kMaximumFrames));
-  }
-  const double single =
-      stack_samples_ > 0 ? static_cast<double>(single_frames_) / static_cast<double>(stack_samples_)
-                         : 0;
-  if (single > kBrokenShare && unwound_ == 0) {
+  if (const std::string note = stacks.note(); !note.empty()) profile.notes.push_back(note);
+  const double share = all > 0 ? static_cast<double>(single) / static_cast<double>(all) : 0;
+  if (share > kBrokenShare && unwound_ == 0) {
     profile.notes.push_back(
         fmt::format("{:.0f} % of the stacks end after one frame: that code was built without frame "
                     "pointers (-fno-omit-frame-pointer keeps them)",
-                    100 * single));
+                    100 * share));
   }
 }
 
@@ -203,8 +201,7 @@ std::string SampleTable::what_ran(CodePlace place) {
   const CodePlace in_program = images.in_program(place);
   if (in_program != CodePlace{} && judge(in_program).wait != Wait::kNone) return kWaiting;
   const std::string file = base_name(images.path(place));
-  const bool python = file.starts_with("python3") || file.starts_with("libpython3");
-  return python ? kPythonItself : file;
+  return is_interpreter(file) ? kPythonItself : file;
 }
 
 SampleProfile SampleTable::resolve(const SamplingOptions& options) {
@@ -212,7 +209,6 @@ SampleProfile SampleTable::resolve(const SamplingOptions& options) {
   profile.samples = samples_;
   add_spots(profile, options.lines);
   profile.threads = threads.resolve(images, [&](CodePlace place) { return judge(place); });
-  if (options.stacks) add_stacks(profile);
   add_ends(profile);
   if (options.lines && profile.lines.empty() && samples_ > 0) {
     profile.notes.emplace_back(

@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "src/observe/python/line_stacks.h"
+#include "src/observe/python/merged_stack.h"
 #include "src/observe/samples/images.h"
 #include "src/observe/samples/sampling.h"
+#include "src/observe/samples/stack_table.h"
 #include "src/observe/samples/thread_samples.h"
 #include "src/observe/unwind/unwound.h"
 
@@ -20,17 +23,17 @@ class SampleTable {
  public:
   // In the order of time.
   void add(CodePlace hit, int tid, std::uint64_t time_ns, std::uint64_t period_ns);
-  // `callers` innermost first.
-  void add_stack(const std::string& process, CodePlace hit, const std::vector<CodePlace>& callers);
-
   // How far a stack was followed that was unwound, and where its last frame is.
   void add_end(const UnwoundStack& stack, CodePlace last);
 
   SampleProfile resolve(const SamplingOptions& options);
   // As line_profile.h has it; after resolve().
   std::string what_ran(CodePlace place);
+  // Names the stacks of the samples that `tallied` has; after resolve().
+  void add_stacks(const LineProfile& tallied, const LineStacks& python, SampleProfile& profile);
 
   Images images;
+  StackTable stacks;
   ThreadTable threads;
 
  private:
@@ -44,25 +47,20 @@ class SampleTable {
     int tid;
     std::uint32_t image;
   };
-  using Stack = std::vector<CodePlace>;
 
   void add_spots(SampleProfile& profile, bool lines);
-  void add_stacks(SampleProfile& profile);
   void add_ends(SampleProfile& profile);
   const std::string& symbol(CodePlace place);
   // Nothing is known of it once judging has taken too long.
   LoopJudgement judge(CodePlace place);
-  std::string frame_name(CodePlace place);
+  NativeFrame frame(CodePlace place);
 
   std::map<CodePlace, Hits> hits_;
   std::deque<Recent> recent_;  // of the last period
-  std::map<std::string, std::map<Stack, std::uint64_t>>
-      stacks_;  // by process name, innermost first
   std::map<CodePlace, std::string> symbols_;
   std::map<CodePlace, LoopJudgement> judged_;
   double judging_ends_ns_ = 0;  // of this thread's CPU time
-  std::uint64_t samples_ = 0, stack_samples_ = 0, single_frames_ = 0, dropped_stacks_ = 0;
-  std::size_t distinct_stacks_ = 0, stack_frames_ = 0;
+  std::uint64_t samples_ = 0;
   std::uint64_t unwound_ = 0, whole_ = 0, guessed_ = 0, too_deep_ = 0;
   std::map<std::uint32_t, std::uint64_t>
       ends_in_;  // by image: stacks without a caller that is known

@@ -118,7 +118,7 @@ struct Sampling::State {
   void add(const Sample& sample, std::uint64_t time_ns);
   // Settles `look` by it.
   [[nodiscard]] UnwoundStack unwound(const Sample& sample, std::uint64_t time_ns, PythonLook& look);
-  [[nodiscard]] std::vector<CodePlace> callers(const Sample& sample, const UnwoundStack& stack);
+  void add_callers(const Sample& sample, const UnwoundStack& stack, std::vector<CodePlace>& places);
   [[nodiscard]] CodePlace place(int pid, std::uint64_t address, bool executed);
 };
 
@@ -185,7 +185,7 @@ void Sampling::State::take(bool all) {
 
 void Sampling::State::apply(const std::vector<Record>& records) {
   for (const Record& record : records) apply(record);
-  if (options.lines && !records.empty()) lines.settle(records.back().time_ns);
+  if (options.python && !records.empty()) lines.settle(records.back().time_ns);
 }
 
 void Sampling::State::apply(const Record& record) {
@@ -213,7 +213,7 @@ CodePlace Sampling::State::place(int pid, std::uint64_t address, bool executed) 
 
 void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
   // First: the program goes on meanwhile.
-  PythonLook look = options.lines ? python.look(sample.pid, sample.tid, time_ns) : PythonLook();
+  PythonLook look = options.python ? python.look(sample.pid, sample.tid, time_ns) : PythonLook();
   const CodePlace hit = !sample.in_kernel ? place(sample.pid, sample.ip, true)
                         : sample.user_ip == 0
                             ? table.images.kernel()
@@ -226,11 +226,12 @@ void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
       hit, asks_caller ? place(sample.pid, sample.stack_top, false) : table.images.kernel(),
       sample.tid);
   const UnwoundStack stack = options.unwind ? unwound(sample, time_ns, look) : UnwoundStack();
-  if (options.lines) {
-    if (!options.unwind) python.settle(look, nullptr);
-    lines.add(hit, sample.pid, sample.tid, time_ns, std::move(look.read));
-  }
-  if (options.stacks) table.add_stack(spaces.name(sample.pid), hit, callers(sample, stack));
+  if (options.python && !options.unwind) python.settle(look, nullptr);
+  if (!options.stacks && !options.python) return;
+  NativeStack native{.process = spaces.name(sample.pid), .places = {hit}};
+  if (options.stacks) add_callers(sample, stack, native.places);
+  lines.add(table.stacks.number(std::move(native)), sample.pid, sample.tid, time_ns,
+            std::move(look.read));
 }
 
 UnwoundStack Sampling::State::unwound(const Sample& sample, std::uint64_t time_ns,
@@ -249,26 +250,25 @@ UnwoundStack Sampling::State::unwound(const Sample& sample, std::uint64_t time_n
                             .spaces = spaces,
                             .memory = memory};
   if (options.hook) options.hook(found);
-  if (options.lines) python.settle(look, &found);
+  if (options.python) python.settle(look, &found);
   return stack;
 }
 
 // By frame pointers where those lead further, as through generated code.
-std::vector<CodePlace> Sampling::State::callers(const Sample& sample, const UnwoundStack& stack) {
-  std::vector<CodePlace> callers;
+void Sampling::State::add_callers(const Sample& sample, const UnwoundStack& stack,
+                                  std::vector<CodePlace>& places) {
   // Of the kernel the innermost frame of the program is a caller.
   const std::size_t first = sample.in_kernel ? 0 : 1;
   if (!stack.frames.empty() &&
       (stack.end == StackEnd::kWhole || stack.frames.size() >= sample.callers.size() + first)) {
     for (std::size_t i = first; i < stack.frames.size(); ++i)
-      callers.push_back(place(sample.pid, stack.frames[i].executed(), false));
-    return callers;
+      places.push_back(place(sample.pid, stack.frames[i].executed(), false));
+    return;
   }
   for (const std::uint64_t address : sample.callers) {
     // A return address may already belong to what follows the call.
-    callers.push_back(place(sample.pid, address - 1, false));
+    places.push_back(place(sample.pid, address - 1, false));
   }
-  return callers;
 }
 
 Sampling::Sampling(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -320,11 +320,16 @@ SampleProfile Sampling::finish() {
   state.followers.clear();
 
   SampleProfile profile = state.table.resolve(state.options);
-  if (state.python.met()) {
-    profile.python = state.lines.finish(
-        state.python.stacks(), [&](CodePlace place) { return state.table.what_ran(place); });
-    profile.python->versions = state.python.versions();
-    profile.python->notes = state.python.notes();
+  LineProfile lines = state.lines.finish(state.python.stacks(), [&](std::uint32_t native) {
+    return state.table.what_ran(state.table.stacks.hit(native));
+  });
+  if (state.options.stacks) state.table.add_stacks(lines, state.python.stacks(), profile);
+  lines.versions = state.python.versions();
+  lines.notes = state.python.notes();
+  if (state.options.lines && state.python.met()) {
+    profile.python = std::move(lines);
+  } else {
+    profile.notes.insert(profile.notes.end(), lines.notes.begin(), lines.notes.end());
   }
   spdlog::info("samples: {}; threads with events of their own: {}", state.table.images.spent(),
                state.opened.size());

@@ -25,8 +25,11 @@ struct SamplingOptions {
   bool stacks = false;  // call stacks, for flame graphs: by frame pointers, or
   // by unwind information: 8 KiB a sample, of which each is waited for.
   bool unwind = false;
-  // Source lines, from debug information; of Python, from its interpreter and unwound stacks.
+  // Source lines, from debug information and Python's interpreters.
   bool lines = false;
+  // Functions of Python in the stacks, from its interpreters: some 20 reads of their memory a
+  // sample.
+  bool python = false;
   UnwoundHook hook = {};  // gets each sample with its stack, unwound, in the order of time
 };
 
