@@ -24,7 +24,6 @@
 #include "src/observe/audit/table.h"
 #include "src/observe/audit/ticks.h"
 #include "src/observe/routines/blas_routine.h"
-#include "src/observe/routines/call_shape.h"
 
 #if defined(__x86_64__)
 #include "src/observe/audit/stubs_x86.h"
@@ -33,7 +32,9 @@
 #else
 #error "no stubs for this architecture"
 #endif
+#include "src/observe/audit/arguments.h"
 #include "src/observe/audit/module_calls.h"
+#include "src/observe/audit/slots.h"
 
 using namespace hwprof::observe;
 using namespace hwprof::observe::audit;
@@ -79,12 +80,6 @@ struct OpenCall {
 };
 static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
 
-// Where an integer argument stands, behind the first.
-constexpr u32 place_of(signed char position) {
-  const auto place = static_cast<u32>(position);
-  return place < kArgumentRegisters ? place : place - kArgumentRegisters + kStackPlace;
-}
-
 Table* table = nullptr;  // nullptr: nothing is counted, every symbol is bound as it would be
 Stub stubs[kStubs];
 u32 stub_count = 0;  // written by who holds the lock
@@ -100,127 +95,6 @@ bool take_lock() {
   return false;
 }
 void leave_lock() { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
-
-// False when it does not fit.
-bool copy_text(char* to, u32 room, const char* from) {
-  for (u32 i = 0; i < room; ++i) {
-    to[i] = from[i];
-    if (from[i] == '\0') return true;
-  }
-  return false;
-}
-
-u32 length_of(const char* text) {
-  u32 length = 0;
-  while (text[length] != '\0') ++length;
-  return length;
-}
-
-// Finds the slot that `is_same` accepts, or makes one. `count` when there is no room.
-template <class Slot, class Same, class Fill>
-u32 find_or_make(Slot* slots, u32 count, Same is_same, Fill fill) {
-  for (u32 i = 0; i < count; ++i) {
-    if (load(slots[i].state) == kFree && claim(slots[i].state)) {
-      fill(slots[i]);
-      publish(slots[i].state);
-      return i;
-    }
-    if (load(slots[i].state) == kReady && is_same(slots[i])) return i;
-  }
-  return count;
-}
-
-u32 find_file(Table& in, const char* path) {
-  if (length_of(path) >= kPathBytes) return kFiles;
-  return find_or_make(
-      in.files, kFiles, [&](const File& file) { return routine_names::equal(file.path, path); },
-      [&](File& file) { copy_text(file.path, kPathBytes, path); });
-}
-
-Site* find_site(Table& in, const char* symbol, const char* caller_path, const char* library_path) {
-  const u32 caller = find_file(in, caller_path), library = find_file(in, library_path);
-  if (caller == kFiles || library == kFiles || length_of(symbol) >= kSymbolBytes) return nullptr;
-  const u32 place = find_or_make(
-      in.sites, kSites,
-      [&](const Site& site) {
-        return site.caller == caller && site.library == library &&
-               routine_names::equal(site.symbol, symbol);
-      },
-      [&](Site& site) {
-        site.caller = caller;
-        site.library = library;
-        copy_text(site.symbol, kSymbolBytes, symbol);
-      });
-  return place < kSites ? &in.sites[place] : nullptr;
-}
-
-// Pages that could be read once, each at the place that its number gives. What stands there is a
-// number of a page, and nothing else: threads that write at the same time do no harm.
-constexpr u64 kKnownPages = 256;
-u64 known_pages[kKnownPages];
-
-// By a system call that copies from there and then fails whatever it finds, and that no filter
-// forbids, since every thread makes it (as abseil's AddressIsReadable()).
-bool is_readable(u64 address) {
-  constexpr u64 kPageBits = 12, kSetBytes = 8;
-  constexpr long kNoSuchOperation = -1, kFault = -14;
-  const u64 page = address >> kPageBits;
-  u64& known = known_pages[page % kKnownPages];
-  if (__atomic_load_n(&known, __ATOMIC_RELAXED) == page) return true;
-  if (system_call(SYS_rt_sigprocmask, kNoSuchOperation,
-                  static_cast<long>(address & ~(kSetBytes - 1)), 0, kSetBytes) == kFault) {
-    return false;
-  }
-  __atomic_store_n(&known, page, __ATOMIC_RELAXED);
-  return true;
-}
-
-// Only a pointer that is one is followed: a function that happens to have a BLAS routine's name and
-// other arguments must not crash in our hands.
-bool may_be_pointer(u64 address, u64 alignment) {
-  return address >= 65536 && (address >> 47) == 0 && address % alignment == 0 &&
-         is_readable(address);
-}
-
-bool shape_of(const Routine& routine, const u64* arguments, Shape& shape) {
-  const auto letter = [&](signed char position, unsigned char& value) {
-    const u64 argument = arguments[place_of(position)];
-    if (routine.by_reference && !may_be_pointer(argument, 1)) return false;
-    value = routine.by_reference ? *reinterpret_cast<const unsigned char*>(argument)
-                                 : static_cast<unsigned char>(argument);
-    return true;
-  };
-  const auto dimension = [&](signed char position, long& value) {
-    const u64 argument = arguments[place_of(position)];
-    value = routine.wide ? static_cast<long>(argument) : static_cast<int>(argument);
-    if (!routine.by_reference) return true;
-    if (!may_be_pointer(argument, routine.wide ? 8 : 4)) return false;
-    value = routine.wide ? *reinterpret_cast<const long*>(argument)
-                         : *reinterpret_cast<const int*>(argument);
-    return true;
-  };
-  return read_shape(routine, letter, dimension, shape);
-}
-
-CountedShape& counted_as(Shard& shard, const Shape& shape) {
-  constexpr u32 kTries = 8;
-  u64 hash = (shape.m * 0x9e3779b97f4a7c15) ^ (shape.n * 0xc2b2ae3d27d4eb4f) ^
-             (shape.k * 0x165667b19e3779f9);
-  hash ^= (hash >> 32) ^ shape.form;
-  for (u32 i = 0; i < kTries; ++i) {
-    CountedShape& slot = shard.shapes[(hash + i) % kShapes];
-    u32 state = load(slot.state);
-    if (state == kFree && claim(slot.state)) {
-      slot.shape = shape;
-      publish(slot.state);
-      state = kReady;
-    }
-    // Another thread may be about to write the same shape: it then has two slots, which are added
-    // up when the table is read.
-    if (state == kReady && slot.shape == shape) return slot;
-  }
-  return shard.others;
-}
 
 u64 ticks() {
   if (table->clock == Clock::kCounter) return counter_ticks();

@@ -1,0 +1,66 @@
+// What the arguments of a call say, in the audit library: they lie as the stub of the architecture
+// has saved them.
+#pragma once
+
+#include <sys/syscall.h>
+
+#include "src/observe/audit/table.h"
+#include "src/observe/routines/call_shape.h"
+
+namespace hwprof::observe::audit {
+
+// Where an integer argument stands, behind the first.
+constexpr u32 place_of(signed char position) {
+  const auto place = static_cast<u32>(position);
+  return place < kArgumentRegisters ? place : place - kArgumentRegisters + kStackPlace;
+}
+
+// Pages that could be read once, each at the place that its number gives. What stands there is a
+// number of a page, and nothing else: threads that write at the same time do no harm.
+inline constexpr u64 kKnownPages = 256;
+inline u64 known_pages[kKnownPages];
+
+// By a system call that copies from there and then fails whatever it finds, and that no filter
+// forbids, since every thread makes it (as abseil's AddressIsReadable()).
+inline bool is_readable(u64 address) {
+  constexpr u64 kPageBits = 12, kSetBytes = 8;
+  constexpr long kNoSuchOperation = -1, kFault = -14;
+  const u64 page = address >> kPageBits;
+  u64& known = known_pages[page % kKnownPages];
+  if (__atomic_load_n(&known, __ATOMIC_RELAXED) == page) return true;
+  if (system_call(SYS_rt_sigprocmask, kNoSuchOperation,
+                  static_cast<long>(address & ~(kSetBytes - 1)), 0, kSetBytes) == kFault) {
+    return false;
+  }
+  __atomic_store_n(&known, page, __ATOMIC_RELAXED);
+  return true;
+}
+
+// Only a pointer that is one is followed: a function that happens to have a BLAS routine's name and
+// other arguments must not crash in our hands.
+inline bool may_be_pointer(u64 address, u64 alignment) {
+  return address >= 65536 && (address >> 47) == 0 && address % alignment == 0 &&
+         is_readable(address);
+}
+
+inline bool shape_of(const Routine& routine, const u64* arguments, Shape& shape) {
+  const auto letter = [&](signed char position, unsigned char& value) {
+    const u64 argument = arguments[place_of(position)];
+    if (routine.by_reference && !may_be_pointer(argument, 1)) return false;
+    value = routine.by_reference ? *reinterpret_cast<const unsigned char*>(argument)
+                                 : static_cast<unsigned char>(argument);
+    return true;
+  };
+  const auto dimension = [&](signed char position, long& value) {
+    const u64 argument = arguments[place_of(position)];
+    value = routine.wide ? static_cast<long>(argument) : static_cast<int>(argument);
+    if (!routine.by_reference) return true;
+    if (!may_be_pointer(argument, routine.wide ? 8 : 4)) return false;
+    value = routine.wide ? *reinterpret_cast<const long*>(argument)
+                         : *reinterpret_cast<const int*>(argument);
+    return true;
+  };
+  return read_shape(routine, letter, dimension, shape);
+}
+
+}  // namespace hwprof::observe::audit
