@@ -225,6 +225,7 @@ const Record& record<CallShape>() {
           .read_by<take_form>(),
       field<&CallShape::count>("count", "", "calls"),
       field<&CallShape::time_ns>("time_ns", "ns", "inside them, all threads added up"),
+      spliced<&CallShape::numbers>(),
   };
   static constexpr Record kRecord{
       "CallShape", "The result is m x n, each of its elements the sum of k products.", kFields};
@@ -255,6 +256,9 @@ const Record& record<CallSite>() {
           .null_if_empty(),
       field<&CallSite::shapes>("shapes", "", "most FLOP first"),
       field<&CallSite::calls_of_other_shapes>("calls_of_other_shapes", "", "that found no room"),
+      spliced<&CallSite::numbers>(),
+      field<&CallSite::nan_first>("nan_first", "",
+                                  "of all sampled operands, the first with NaN was one of these"),
   };
   static constexpr Record kRecord{"Calls", "Of one symbol from one library into another.", kFields};
   return kRecord;
@@ -281,6 +285,9 @@ const Record& record<Called>() {
                                      "none, or its clock is not known"),
       field<&Called::spans_note>("spans_note", "", "which are left out").null_if_empty(),
       field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
+      field<&Called::numbers_reason>("numbers_reason", "",
+                                     "why numbers that calls met, or their flags, are null")
+          .null_if_empty(),
       field<&Called::reason>("reason", "", "why `how` is none, or not the best one")
           .null_if_empty(),
   };

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/model/call_numbers.h"
 #include "src/model/fields.h"
 #include "src/model/stacks.h"
 
@@ -194,6 +195,7 @@ struct CallShape {
   bool transposed_b = false;
   std::uint64_t count = 0;
   std::optional<double> time_ns = {};  // inside those calls, all threads added up
+  CallNumbers numbers = {};
 };
 std::string form_of(const CallShape& shape);  // "A^T, row-major"; "" where nothing is to be said
 
@@ -211,6 +213,8 @@ struct CallSite {
   std::string peak_fraction_reason;         // why it is absent
   std::vector<CallShape> shapes;            // most FLOP first
   std::uint64_t calls_of_other_shapes = 0;  // those that found no room in `shapes`
+  CallNumbers numbers;
+  bool nan_first = false;  // the first operand with NaN, of those sampled, was one of these
 };
 
 std::optional<double> gflops_of(const CallSite& site);
@@ -230,6 +234,7 @@ struct Called {
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC when the first of them began
   std::string spans_note;                // which are left out
   std::vector<std::string> blind_to;     // what this way of watching cannot see, a sentence each
+  std::string numbers_reason;            // why CallNumbers, or its flags, are not known
   std::string reason;                    // why `how` is none, or not the best one
 
   // So that where no call was seen there was none.

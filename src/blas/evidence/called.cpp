@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/blas/evidence/call_candidates.h"
+#include "src/observe/audit/float_flags.h"
 #include "src/observe/calls/audit.h"
 #include "src/observe/calls/execution_watch.h"
 #include "src/observe/calls/probes.h"
@@ -82,6 +83,8 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
     return;
   }
   called.how = "audit";
+  if (!observe::audit::kTellsFloatFlags)
+    called.numbers_reason = "the flags of this architecture do not tell denormal numbers";
   observe::AuditedCalls found = audit.finish();
   called.calls = std::move(found.sites);
   called.lapack = std::move(found.lapack);
@@ -113,6 +116,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
 
 void finish_uprobes(observe::Uprobes& uprobes, report::Called& called) {
   called.how = "uprobe";
+  called.numbers_reason = "uprobes read neither the flags of a call nor its operands";
   called.calls = uprobes.finish();
   called.wall_ns = uprobes.wall_ns();
   called.lost = uprobes.lost();
@@ -211,6 +215,7 @@ report::Called CallWatch::finish() {
     state.by_module.reason = "uprobes do not tell the module that a call was made in";
   else if (state.called.how == "none")
     state.by_module.reason = state.called.reason;
+  if (state.called.how == "none") state.called.numbers_reason = state.called.reason;
   state.uprobes.reset();
   state.audit.reset();
   return std::move(state.called);

@@ -308,6 +308,8 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
   }
   result.time_shares = time_shares(run.evidence, work, run.waiting_share);
   result.findings = findings(run.evidence, work, loss, thresholds);
+  for (std::string& finding : number_findings(run.evidence))
+    result.findings.push_back(std::move(finding));
   return result;
 }
 

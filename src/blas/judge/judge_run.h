@@ -38,5 +38,7 @@ std::vector<report::TimeShare> time_shares(const report::BlasEvidence& evidence,
 // Of the loss, in the words that end the first sentence; empty where there is none.
 std::vector<std::string> findings(const report::BlasEvidence& evidence, const ProviderAtWork& work,
                                   const std::string& loss, const Thresholds& thresholds);
+// number_findings.cpp: of denormal numbers that are many and not known to be free, and of NaN.
+std::vector<std::string> number_findings(const report::BlasEvidence& evidence);
 
 }  // namespace hwprof::blas

@@ -15,32 +15,50 @@ constexpr u32 place_of(signed char position) {
   return place < kArgumentRegisters ? place : place - kArgumentRegisters + kStackPlace;
 }
 
+// By a system call that copies from there and then fails whatever it finds, and that no filter
+// forbids, since every thread makes it (as abseil's AddressIsReadable()).
+inline bool is_readable_now(u64 address) {
+  constexpr u64 kSetBytes = 8;
+  constexpr long kNoSuchOperation = -1, kFault = -14;
+  return system_call(SYS_rt_sigprocmask, kNoSuchOperation,
+                     static_cast<long>(address & ~(kSetBytes - 1)), 0, kSetBytes) != kFault;
+}
+
+constexpr u64 page_of(u64 address) { return address >> 12; }
+
 // Pages that could be read once, each at the place that its number gives. What stands there is a
 // number of a page, and nothing else: threads that write at the same time do no harm.
 inline constexpr u64 kKnownPages = 256;
 inline u64 known_pages[kKnownPages];
 
-// By a system call that copies from there and then fails whatever it finds, and that no filter
-// forbids, since every thread makes it (as abseil's AddressIsReadable()).
 inline bool is_readable(u64 address) {
-  constexpr u64 kPageBits = 12, kSetBytes = 8;
-  constexpr long kNoSuchOperation = -1, kFault = -14;
-  const u64 page = address >> kPageBits;
+  const u64 page = page_of(address);
   u64& known = known_pages[page % kKnownPages];
   if (__atomic_load_n(&known, __ATOMIC_RELAXED) == page) return true;
-  if (system_call(SYS_rt_sigprocmask, kNoSuchOperation,
-                  static_cast<long>(address & ~(kSetBytes - 1)), 0, kSetBytes) == kFault) {
-    return false;
-  }
+  if (!is_readable_now(address)) return false;
   __atomic_store_n(&known, page, __ATOMIC_RELAXED);
   return true;
 }
 
 // Only a pointer that is one is followed: a function that happens to have a BLAS routine's name and
 // other arguments must not crash in our hands.
+constexpr bool looks_like_pointer(u64 address, u64 alignment) {
+  return address >= 65536 && (address >> 47) == 0 && address % alignment == 0;
+}
 inline bool may_be_pointer(u64 address, u64 alignment) {
-  return address >= 65536 && (address >> 47) == 0 && address % alignment == 0 &&
-         is_readable(address);
+  return looks_like_pointer(address, alignment) && is_readable(address);
+}
+
+// False: it cannot be read.
+inline bool integer_of(const Routine& routine, const u64* arguments, signed char position,
+                       long& value) {
+  const u64 argument = arguments[place_of(position)];
+  value = routine.wide ? static_cast<long>(argument) : static_cast<int>(argument);
+  if (!routine.by_reference) return true;
+  if (!may_be_pointer(argument, routine.wide ? 8 : 4)) return false;
+  value = routine.wide ? *reinterpret_cast<const long*>(argument)
+                       : *reinterpret_cast<const int*>(argument);
+  return true;
 }
 
 inline bool shape_of(const Routine& routine, const u64* arguments, Shape& shape) {
@@ -52,13 +70,7 @@ inline bool shape_of(const Routine& routine, const u64* arguments, Shape& shape)
     return true;
   };
   const auto dimension = [&](signed char position, long& value) {
-    const u64 argument = arguments[place_of(position)];
-    value = routine.wide ? static_cast<long>(argument) : static_cast<int>(argument);
-    if (!routine.by_reference) return true;
-    if (!may_be_pointer(argument, routine.wide ? 8 : 4)) return false;
-    value = routine.wide ? *reinterpret_cast<const long*>(argument)
-                         : *reinterpret_cast<const int*>(argument);
-    return true;
+    return integer_of(routine, arguments, position, value);
   };
   return read_shape(routine, letter, dimension, shape);
 }

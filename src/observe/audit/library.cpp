@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "src/observe/audit/elf_object.h"
+#include "src/observe/audit/float_flags.h"
 #include "src/observe/audit/table.h"
 #include "src/observe/audit/ticks.h"
 #include "src/observe/routines/blas_routine.h"
@@ -34,6 +35,7 @@
 #endif
 #include "src/observe/audit/arguments.h"
 #include "src/observe/audit/module_calls.h"
+#include "src/observe/audit/operands.h"
 #include "src/observe/audit/slots.h"
 
 using namespace hwprof::observe;
@@ -77,6 +79,7 @@ struct OpenCall {
   CountedShape* counted;
   ModuleCalls* in_module;  // nullptr: none that is known
   u64 began;
+  FloatFlags flags;
 };
 static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
 
@@ -146,6 +149,27 @@ void record(const OpenCall& call, u64 ended) {
   place.slot = slot_of(*call.stub->site, *call.counted);
   place.thread = thread_number();
   __atomic_store_n(&place.number, number, __ATOMIC_RELEASE);
+}
+
+void note_nan(const Site& site) {
+  if (load(table->first_nan) != 0) return;
+  u64 none = 0;
+  __atomic_compare_exchange_n(&table->first_nan, &none, static_cast<u64>(&site - table->sites) + 1,
+                              false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void count_numbers(const FloatReport& report, u64 lasted, MetNumbers& met) {
+  if (!report.known) return;
+  if (report.denormal) {
+    add(met.denormal);
+    add(met.denormal_ticks, lasted);
+    add(met.denormal_log_ticks, log_of(lasted));
+  } else {
+    add(met.usual);
+    add(met.usual_log_ticks, log_of(lasted));
+  }
+  if (report.invalid) add(met.invalid);
+  if (report.flushed) add(met.flushed);
 }
 
 struct Place {
@@ -316,21 +340,27 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
   }
   Shard& shard = stub.site->shards[(thread_pointer() >> 12) % kShards];
   Shape shape;
-  CountedShape& counted =
-      shape_of(stub.routine, arguments, shape) ? counted_as(shard, shape) : shard.others;
-  add(counted.count);
+  const bool has_shape = shape_of(stub.routine, arguments, shape);
+  CountedShape& counted = has_shape ? counted_as(shard, shape) : shard.others;
+  const u64 before = __atomic_fetch_add(&counted.count, 1, __ATOMIC_RELAXED);
+  if (has_shape && is_sampled(before, shape) && &counted != &shard.others &&
+      sample_operands(stub.routine, arguments, counted)) {
+    note_nan(*stub.site);
+  }
   note_thread();
   ModuleCalls* in_module = calls_in_module(*table, thread_number(), *stub.site, counted);
   if (in_module != nullptr) add(in_module->count);
   call->stub = &stub;
   call->counted = &counted;
   call->in_module = in_module;
+  call->flags = begin_float_flags();
   call->began = ticks();
   return stub.target;
 }
 
 void hwprof_leave_call(const OpenCall* call) {
   const u64 ended = ticks(), lasted = ended - call->began;
+  count_numbers(end_float_flags(call->flags), lasted, call->counted->met);
   add(call->counted->ticks, lasted);
   add(call->counted->returned);
   if (call->in_module != nullptr) {

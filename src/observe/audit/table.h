@@ -17,7 +17,7 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x344c4c4143505748;  // "HWPCALL4"
+inline constexpr u64 kMagic = 0x354c4c4143505748;  // "HWPCALL5"
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
 inline constexpr u32 kSites = 512, kShards = 4, kShapes = 64;
@@ -55,12 +55,36 @@ struct File {
   char path[kPathBytes];
 };
 
+// Returned calls by the flags of their arithmetic (float_flags.h); those whose flags are not known
+// are in none of these. `log_ticks` adds up log_of() of each one's ticks: their geometric mean, of
+// which a call that was interrupted is no large part.
+struct alignas(64) MetNumbers {
+  u64 usual, usual_log_ticks;                       // without denormal numbers
+  u64 denormal, denormal_ticks, denormal_log_ticks;
+  u64 invalid, flushed;                             // of both kinds above
+};
+
+// 1024 times the binary logarithm, to within 8.
+constexpr u64 log_of(u64 value) {
+  if (value == 0) return 0;
+  const auto whole = static_cast<u64>(63 - __builtin_clzl(value));
+  const u64 part = (value << (63 - whole) >> 53) & 1023;  // linear between powers of two
+  return whole * 1024 + part + (part * (1024 - part) * 353 >> 20);
+}
+
+// Operands of which some elements were looked at, and those that had one such among them.
+struct OperandSamples {
+  u64 looked_at, nan, infinite, denormal;
+};
+
 // Counted when they begin; those that have returned, with their time. An exception, a longjmp() or
 // the end of the program leaves a call open.
 struct alignas(64) CountedShape {
   u32 state;
   Shape shape;
   u64 count, returned, ticks;
+  MetNumbers met;
+  OperandSamples operands;
 };
 
 // Threads that call at the same time are spread over shards: they do not share cache lines.
@@ -111,6 +135,7 @@ struct Table {
   // The thread that called first, and whether there were others: of one alone, calls follow each
   // other.
   u32 first_thread, more_threads;
+  u64 first_nan;   // 1 + the place in `sites` of the first call with NaN in an operand; 0: none
   u64 unplaced;    // calls in a module for which there was no room in `module_calls`
   u64 long_calls;  // their number
   File files[kFiles];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -61,6 +62,27 @@ const audit::CountedShape& slot_of(const audit::Site& site, std::uint32_t slot) 
   return has_shape(slot) ? shard.shapes[slot % kSlots - 1] : shard.others;
 }
 
+MetNumbers read_met(const audit::CountedShape& slot, double ns_per_tick) {
+  // From 1024 times the logarithm of ticks; each has the logarithm of a tick's length besides.
+  const auto log2_of = [&](std::uint64_t sum, std::uint64_t calls) {
+    return static_cast<double>(sum) / 1024 + static_cast<double>(calls) * std::log2(ns_per_tick);
+  };
+  const audit::MetNumbers& met = slot.met;
+  const audit::OperandSamples& operands = slot.operands;
+  const std::uint64_t usual = load(met.usual), denormal = load(met.denormal);
+  return {.usual = usual,
+          .denormal = denormal,
+          .invalid = load(met.invalid),
+          .flushed = load(met.flushed),
+          .denormal_ns = static_cast<double>(load(met.denormal_ticks)) * ns_per_tick,
+          .usual_log2 = log2_of(load(met.usual_log_ticks), usual),
+          .denormal_log2 = log2_of(load(met.denormal_log_ticks), denormal),
+          .operands = load(operands.looked_at),
+          .nan_operands = load(operands.nan),
+          .infinite_operands = load(operands.infinite),
+          .denormal_operands = load(operands.denormal)};
+}
+
 template <class Counted>
 CountedCalls read_calls(const Counted& slot, double ns_per_tick) {
   // What a call adds at its end is read first: no more have returned than have begun.
@@ -69,12 +91,18 @@ CountedCalls read_calls(const Counted& slot, double ns_per_tick) {
   return {count, std::min(returned, count), ticks * ns_per_tick};
 }
 
+CountedCalls read_slot(const audit::CountedShape& slot, double ns_per_tick) {
+  CountedCalls calls = read_calls(slot, ns_per_tick);
+  calls.met = read_met(slot, ns_per_tick);
+  return calls;
+}
+
 void read_shard(const audit::Shard& shard, double ns_per_tick, ShapeCounts& to) {
-  if (const CountedCalls calls = read_calls(shard.others, ns_per_tick); calls.count > 0)
+  if (const CountedCalls calls = read_slot(shard.others, ns_per_tick); calls.count > 0)
     to.add_others(calls);
   for (const audit::CountedShape& slot : shard.shapes) {
     if (load(slot.state) != audit::kReady) continue;
-    const CountedCalls calls = read_calls(slot, ns_per_tick);
+    const CountedCalls calls = read_slot(slot, ns_per_tick);
     const Shape shape = slot.shape;  // does not change any more
     if (calls.count > 0) to.add(shape, calls);
   }
@@ -353,6 +381,7 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
   const Bindings bindings = read_sites(table, clock.ns_per_tick);
   const Backends backends = find_backends(bindings);
   const Bindings outer = outermost(bindings, backends);
+  const std::uint64_t first_nan = load(table.first_nan);
   AuditedCalls result;
   for (const auto& [key, bound] : outer) {
     report::CallSite site;
@@ -360,6 +389,7 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
     site.caller = bound.caller;
     site.library = server_of(bound, backends);
     bound.shapes.write(site);
+    site.nan_first = first_nan > 0 && bound.places.contains(static_cast<std::uint32_t>(first_nan - 1));
     const CountedCalls calls = bound.shapes.all();
     result.open += calls.count - calls.timed;
     (bound.lapack ? result.lapack : result.sites).push_back(std::move(site));

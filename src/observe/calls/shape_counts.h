@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -32,15 +33,30 @@ class Scale {
   std::uint64_t seen_ = 0, given_ = 0;
 };
 
+// Numbers that calls met: by the flags of some, and in the operands of some.
+struct MetNumbers {
+  std::uint64_t usual = 0, denormal = 0, invalid = 0, flushed = 0;  // calls
+  double denormal_ns = 0;
+  double usual_log2 = 0, denormal_log2 = 0;  // of their times, added up
+  std::uint64_t operands = 0, nan_operands = 0, infinite_operands = 0, denormal_operands = 0;
+
+  MetNumbers& operator+=(const MetNumbers& other);
+  // Of calls of one shape: the time of one with denormal numbers / of one without; absent where
+  // either are few.
+  [[nodiscard]] std::optional<double> slowdown() const;
+};
+
 // Calls, and those of them whose time is known.
 struct CountedCalls {
   std::uint64_t count = 1, timed = 0;
   double time_ns = 0;
+  std::optional<MetNumbers> met = {};  // absent: nobody looked
 
   CountedCalls& operator+=(const CountedCalls& other) {
     count += other.count;
     timed += other.timed;
     time_ns += other.time_ns;
+    if (other.met) met = met ? *met += *other.met : *other.met;
     return *this;
   }
 };

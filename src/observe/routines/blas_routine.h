@@ -51,6 +51,10 @@ struct Routine {
   // matrices; kOne: that dimension is 1, that is not said.
   signed char m = -1, n = -1, k = -1;
   signed char side = -1, transpose_a = -1, transpose_b = -1;
+  // The operands whose whole rectangle is read, each with its leading dimension or step behind it:
+  // call_operand.h. kOne: there is none that is known.
+  signed char a = -1, b = -1;
+  unsigned char number_bytes = 0;  // of the numbers in them
   // At most so many are no floating-point numbers, the hidden lengths of Fortran's texts among
   // them: who calls it in another's place passes them on.
   unsigned char arguments = kMostArguments;
@@ -240,6 +244,36 @@ constexpr signed char position_of(char letter, const char* arguments) {
   return kOne;
 }
 
+// Real scalars that the C interface passes by value are no integer arguments.
+constexpr signed char operand_position(char operand, const Operation& operation, bool c_interface,
+                                       bool complex) {
+  int place = c_interface && operation.layout_in_c ? 1 : 0;
+  for (const char* letter = operation.arguments; *letter != '\0'; ++letter) {
+    if (*letter == operand) return static_cast<signed char>(place);
+    const bool is_array = *letter == 'A' || *letter == 'B' || *letter == 'C' || *letter == 'x' ||
+                          *letter == 'y';
+    const bool is_real = *letter == 'p' || *letter == 'q' ||
+                         (!complex && (*letter == 'a' || *letter == 'b'));
+    place += is_array ? 2 : c_interface && is_real ? 0 : 1;
+  }
+  return kOne;
+}
+
+// Of a symmetric or triangular matrix only a part need be there.
+constexpr void set_operands(const Operation& operation, char type, bool c_interface,
+                            Routine& routine) {
+  const bool single = type == 's' || type == 'c', complex = type == 'c' || type == 'z';
+  const auto place = [&](char operand) {
+    return operand_position(operand, operation, c_interface, complex);
+  };
+  const bool whole =
+      routine.transpose_a >= 0 && routine.side == kOne && routine.work != Work::kTriangle;
+  if (!whole && routine.side == kOne) return;
+  routine.a = whole ? place('A') : kOne;
+  routine.b = place(routine.timed ? 'B' : 'x');
+  routine.number_bytes = single ? 4 : 8;
+}
+
 constexpr unsigned char count_arguments(const Operation& operation, bool c_interface) {
   if (*operation.arguments == '\0') return kMostArguments;
   unsigned count = c_interface && operation.layout_in_c ? 1 : 0;
@@ -318,7 +352,9 @@ constexpr bool find_routine(const char* name, Routine& routine) {
     for (const char* type = operation.types; *type != '\0'; ++type) {
       if (*type != *rest) continue;
       const bool complex = *type == 'c' || *type == 'z';
-      return set_operation(operation, lapack, c_interface, complex, routine), true;
+      set_operation(operation, lapack, c_interface, complex, routine);
+      if (!lapack) set_operands(operation, *type, c_interface, routine);
+      return true;
     }
     return false;
   };
