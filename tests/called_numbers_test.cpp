@@ -103,7 +103,6 @@ TEST(NumbersOfATable, GiveTheGeometricMeanOfEnoughCalls) {
   slot.state = observe::audit::kReady;
   slot.shape = {8, 8, 8, 0};
   slot.count = slot.returned = 1020;
-  slot.met.usual = 1000;
   slot.met.denormal = 20;
   slot.met.denormal_ticks = 84'000;
   for (int i = 0; i < 1000; ++i) slot.met.usual_log_ticks += observe::audit::log_of(300);

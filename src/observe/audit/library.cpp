@@ -159,13 +159,13 @@ void note_nan(const Site& site) {
 }
 
 void count_numbers(const FloatReport& report, u64 lasted, MetNumbers& met) {
-  if (!report.known) return;
+  if (!kTellsFloatFlags) return;
+  if (!report.known) return add(met.untold);
   if (report.denormal) {
     add(met.denormal);
     add(met.denormal_ticks, lasted);
     add(met.denormal_log_ticks, log_of(lasted));
   } else {
-    add(met.usual);
     add(met.usual_log_ticks, log_of(lasted));
   }
   if (report.invalid) add(met.invalid);

@@ -55,13 +55,15 @@ struct File {
   char path[kPathBytes];
 };
 
-// Returned calls by the flags of their arithmetic (float_flags.h); those whose flags are not known
-// are in none of these. `log_ticks` adds up log_of() of each one's ticks: their geometric mean, of
-// which a call that was interrupted is no large part.
+// Returned calls by the flags of their arithmetic (float_flags.h): those whose flags are not known,
+// those with denormal numbers, and all others, of which one number less is written. `log_ticks`
+// adds up log_of() of each one's ticks: their geometric mean, of which a call that was interrupted
+// is no large part.
 struct alignas(64) MetNumbers {
-  u64 usual, usual_log_ticks;                       // without denormal numbers
+  u64 untold;
+  u64 usual_log_ticks;  // of all others
   u64 denormal, denormal_ticks, denormal_log_ticks;
-  u64 invalid, flushed;                             // of both kinds above
+  u64 invalid, flushed;  // of both kinds above
 };
 
 // 1024 times the binary logarithm, to within 8.

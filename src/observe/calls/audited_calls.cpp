@@ -62,14 +62,15 @@ const audit::CountedShape& slot_of(const audit::Site& site, std::uint32_t slot) 
   return has_shape(slot) ? shard.shapes[slot % kSlots - 1] : shard.others;
 }
 
-MetNumbers read_met(const audit::CountedShape& slot, double ns_per_tick) {
+MetNumbers read_met(const audit::CountedShape& slot, std::uint64_t returned, double ns_per_tick) {
   // From 1024 times the logarithm of ticks; each has the logarithm of a tick's length besides.
   const auto log2_of = [&](std::uint64_t sum, std::uint64_t calls) {
     return static_cast<double>(sum) / 1024 + static_cast<double>(calls) * std::log2(ns_per_tick);
   };
   const audit::MetNumbers& met = slot.met;
   const audit::OperandSamples& operands = slot.operands;
-  const std::uint64_t usual = load(met.usual), denormal = load(met.denormal);
+  const std::uint64_t told = returned - std::min(load(met.untold), returned);
+  const std::uint64_t denormal = std::min(load(met.denormal), told), usual = told - denormal;
   return {.usual = usual,
           .denormal = denormal,
           .invalid = load(met.invalid),
@@ -93,7 +94,7 @@ CountedCalls read_calls(const Counted& slot, double ns_per_tick) {
 
 CountedCalls read_slot(const audit::CountedShape& slot, double ns_per_tick) {
   CountedCalls calls = read_calls(slot, ns_per_tick);
-  calls.met = read_met(slot, ns_per_tick);
+  calls.met = read_met(slot, calls.timed, ns_per_tick);
   return calls;
 }
 

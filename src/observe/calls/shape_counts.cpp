@@ -17,9 +17,9 @@ report::CallNumbers numbers_of(const Routine& routine, const CountedCalls& calls
   if (!calls.met) return numbers;
   const MetNumbers& met = *calls.met;
   if (audit::kTellsFloatFlags) {
-    const std::uint64_t known = std::min(met.usual + met.denormal, calls.count);
+    const std::uint64_t known = met.usual + met.denormal;
     numbers.flag_calls = known;
-    numbers.denormal_calls = std::min(met.denormal, known);
+    numbers.denormal_calls = met.denormal;
     numbers.invalid_calls = std::min(met.invalid, known);
     numbers.flushed_calls = std::min(met.flushed, known);
     numbers.denormal_time_ns = met.denormal_ns;
