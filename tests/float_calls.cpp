@@ -134,8 +134,8 @@ bool operands() {
   dgemm(2, 3, 3, between, 4, good, 3);
   dgemm(2, 4, 3, good, 2, bad, 3);
   dgemm(2, 5, 3, infinite, 2, denormal, 3);
-  dgemm(2, 6, 3, bad, 1, good, 3);      // refused: a leading dimension of less than its rows
-  dgemm(2, 0, 3, bad, 2, bad, 3);       // multiplies nothing
+  dgemm(2, 6, 3, bad, 1, good, 3);  // refused: a leading dimension of less than its rows
+  dgemm(2, 0, 3, bad, 2, bad, 3);   // multiplies nothing
   const int two = 2, three = 3, step = -2;
   const double scale = 1;
   double x[6] = {1, kNan, 1, kNan, 1, kNan}, y[3] = {};

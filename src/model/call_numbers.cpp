@@ -17,8 +17,8 @@ const Record& record<CallNumbers>() {
           "shape with most of their time; null: fewer than 20 of either"),
       field<&CallNumbers::invalid_calls>(
           "invalid_calls", "", "of `flag_calls`: inf - inf, 0 x inf, or a signalling NaN"),
-      field<&CallNumbers::flushed_calls>(
-          "flushed_calls", "", "of `flag_calls`: denormal numbers were taken for zero"),
+      field<&CallNumbers::flushed_calls>("flushed_calls", "",
+                                         "of `flag_calls`: denormal numbers were taken for zero"),
       field<&CallNumbers::sampled_operands>(
           "sampled_operands", "",
           "of which some elements were looked at; null: none of this routine are"),

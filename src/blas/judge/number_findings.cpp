@@ -14,8 +14,8 @@ namespace {
 
 using report::CallSite;
 
-constexpr double kNotableShare = 0.05;    // of the calls, or of the time in them
-constexpr double kNotableSlowdown = 1.1;  // less is no reason to change a program
+constexpr double kNotableShare = 0.05;     // of the calls, or of the time in them
+constexpr double kNotableSlowdown = 1.25;  // less is no reason to change a program
 
 // What computes for a program, as its file is named: who can say how to change that.
 bool runs(const report::BlasEvidence& evidence, std::string_view name) {
@@ -110,10 +110,12 @@ void add_denormal(const report::BlasEvidence& evidence, std::vector<std::string>
   if (worst->numbers.denormal_slowdown.value_or(kNotableSlowdown) < kNotableSlowdown) return;
   const std::uint64_t of = *worst->numbers.denormal_calls, known = *worst->numbers.flag_calls;
   const double share = static_cast<double>(of) / static_cast<double>(known);
-  all.push_back(fmt::format(
-      "{} % of the calls of {} met denormal numbers ({} of {}), {}: {}.",
-      share < 0.995 ? fmt::format("{:.2g}", 100 * share) : of == known ? "100" : "over 99",
-      from(*worst), of, known, slowdown_of(*worst), how_to_flush(framework_of(evidence))));
+  all.push_back(fmt::format("{} % of the calls of {} met denormal numbers ({} of {}), {}: {}.",
+                            share < 0.995 ? fmt::format("{:.2g}", 100 * share)
+                            : of == known ? "100"
+                                          : "over 99",
+                            from(*worst), of, known, slowdown_of(*worst),
+                            how_to_flush(framework_of(evidence))));
 }
 
 void add_nan(const report::BlasEvidence& evidence, std::vector<std::string>& all) {
@@ -125,10 +127,10 @@ void add_nan(const report::BlasEvidence& evidence, std::vector<std::string>& all
     if (first == nullptr || site.nan_first) first = &site;
   }
   if (first == nullptr) return;
-  std::string text = fmt::format(
-      "{} of {} sampled operands of {} {} NaN", *first->numbers.nan_operands,
-      first->numbers.sampled_operands.value_or(0), from(*first),
-      *first->numbers.nan_operands == 1 ? "holds" : "hold");
+  std::string text =
+      fmt::format("{} of {} sampled operands of {} {} NaN", *first->numbers.nan_operands,
+                  first->numbers.sampled_operands.value_or(0), from(*first),
+                  *first->numbers.nan_operands == 1 ? "holds" : "hold");
   if (others > 0)
     text += fmt::format("{}; so do some of {} more {}", first->nan_first ? ", the first seen" : "",
                         others, others == 1 ? "routine or caller" : "routines or callers");

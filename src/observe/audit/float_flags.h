@@ -1,8 +1,8 @@
-// What the arithmetic of one call met, by the flags that the CPU sets and nobody clears: in the audit
-// library and, for what it can tell, in hwprof. A flag that was set before the call says nothing of
-// it, so it is cleared for its time and set again when the call returns: the program has the flags
-// that it would have alone. Nothing traps here: where the program has any exception trap, its flags
-// are left as they are, and the call is not looked at.
+// What the arithmetic of one call met, by the flags that the CPU sets and nobody clears: in the
+// audit library and, for what it can tell, in hwprof. A flag that was set before the call says
+// nothing of it, so it is cleared for its time and set again when the call returns: the program has
+// the flags that it would have alone. Nothing traps here: where the program has any exception trap,
+// its flags are left as they are, and the call is not looked at.
 //
 // On x86-64 alone, and of SSE and AVX: the flag of a denormal operand says so there. On arm64 it
 // says that one was taken for zero, and is silent where it cost time.

@@ -42,7 +42,8 @@ inline u32 find_file(Table& in, const char* path) {
       [&](File& file) { copy_text(file.path, kPathBytes, path); });
 }
 
-inline Site* find_site(Table& in, const char* symbol, const char* caller_path, const char* library_path) {
+inline Site* find_site(Table& in, const char* symbol, const char* caller_path,
+                       const char* library_path) {
   const u32 caller = find_file(in, caller_path), library = find_file(in, library_path);
   if (caller == kFiles || library == kFiles || length_of(symbol) >= kSymbolBytes) return nullptr;
   const u32 place = find_or_make(

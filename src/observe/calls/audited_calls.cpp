@@ -390,7 +390,8 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
     site.caller = bound.caller;
     site.library = server_of(bound, backends);
     bound.shapes.write(site);
-    site.nan_first = first_nan > 0 && bound.places.contains(static_cast<std::uint32_t>(first_nan - 1));
+    site.nan_first =
+        first_nan > 0 && bound.places.contains(static_cast<std::uint32_t>(first_nan - 1));
     const CountedCalls calls = bound.shapes.all();
     result.open += calls.count - calls.timed;
     (bound.lapack ? result.lapack : result.sites).push_back(std::move(site));

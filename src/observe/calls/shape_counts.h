@@ -56,7 +56,7 @@ struct CountedCalls {
     count += other.count;
     timed += other.timed;
     time_ns += other.time_ns;
-    if (other.met) met = met ? *met += *other.met : *other.met;
+    if (other.met) met = met ? * met += *other.met : *other.met;
     return *this;
   }
 };

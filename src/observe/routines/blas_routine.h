@@ -250,10 +250,10 @@ constexpr signed char operand_position(char operand, const Operation& operation,
   int place = c_interface && operation.layout_in_c ? 1 : 0;
   for (const char* letter = operation.arguments; *letter != '\0'; ++letter) {
     if (*letter == operand) return static_cast<signed char>(place);
-    const bool is_array = *letter == 'A' || *letter == 'B' || *letter == 'C' || *letter == 'x' ||
-                          *letter == 'y';
-    const bool is_real = *letter == 'p' || *letter == 'q' ||
-                         (!complex && (*letter == 'a' || *letter == 'b'));
+    const bool is_array =
+        *letter == 'A' || *letter == 'B' || *letter == 'C' || *letter == 'x' || *letter == 'y';
+    const bool is_real =
+        *letter == 'p' || *letter == 'q' || (!complex && (*letter == 'a' || *letter == 'b'));
     place += is_array ? 2 : c_interface && is_real ? 0 : 1;
   }
   return kOne;

@@ -1,5 +1,5 @@
-// Where the numbers of a call's operands lie: of those that a BLAS reads whole, a few elements can be
-// looked at. Read by the audit library: plain constexpr code, no C++ library.
+// Where the numbers of a call's operands lie: of those that a BLAS reads whole, a few elements can
+// be looked at. Read by the audit library: plain constexpr code, no C++ library.
 #pragma once
 
 #include "src/observe/routines/call_shape.h"
