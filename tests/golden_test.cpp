@@ -485,6 +485,17 @@ report::Run made_run() {
   site.peak_fraction = 0.1;
   site.shapes = {{.m = 768, .n = 768, .k = 768, .count = 9}};
   site.calls_of_other_shapes = 1;
+  site.numbers = {.flag_calls = 10,
+                  .denormal_calls = 4,
+                  .invalid_calls = 1,
+                  .flushed_calls = 0,
+                  .denormal_time_ns = 3e8,
+                  .denormal_slowdown = 14,
+                  .sampled_operands = 4,
+                  .nan_operands = 2,
+                  .infinite_operands = 1,
+                  .denormal_operands = 3};
+  site.nan_first = true;
   CallSite other;
   other.symbol = "dgemm_";
   other.library = "/usr/lib/libopenblas.so.0";
@@ -494,6 +505,7 @@ report::Run made_run() {
   evidence.called.added_ns = 2e8;
   evidence.called.lost = 3;
   evidence.called.blind_to = {"calls inside one library"};
+  evidence.called.numbers_reason = "the flags are not known";
   evidence.called.reason = "records were lost";
   Executed& executed = evidence.executed;
   executed.samples = 1000;
