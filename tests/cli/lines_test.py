@@ -226,6 +226,8 @@ def main():
 main()
 """
 IN_TRAIN = r"^[^;]+;<module> \(script.py:9\);main \(script.py:8\);train \(script.py:[56]\)"
+# `sorted` is C, which calls the lambda.
+WORK_IN_C = "sorted(range(1000), key=lambda x: (x * x % 7 + x * 3 % 5 - x // 7 + x * 11 % 13) * x % 17)"
 
 
 class Stacks(LinesTest):
@@ -249,9 +251,8 @@ class Stacks(LinesTest):
         for version, python in KNOWN.items():
             for options in ((), ("--lines",)):
                 with self.subTest(version=version, options=options):
-                    stacks = self.stacks(python, "", "sorted(range(1000), key=lambda x: -x)", *options)
+                    stacks = self.stacks(python, "", WORK_IN_C, *options)
                     self.assertGreater(self.share(stacks, IN_TRAIN), 0.5, stacks)
-                    # `sorted` is C, which calls the lambda.
                     self.assertGreater(
                         self.share(stacks, IN_TRAIN + r".*;train.<locals>.<lambda> \(script.py:6\)"), 0.05, stacks)
                     self.assertEqual(

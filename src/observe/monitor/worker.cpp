@@ -50,7 +50,7 @@ struct Channels {
 // Of what a worker leaves unread, an event among it, the last close may wait for its task's
 // context, as long as the observed user likes: it is this process's, which ends after the monitor.
 // It is there before the worker is, who could use all numbers of processes up.
-Result<void> start_keeper(std::vector<int> ends) {
+Result<void> start_keeper(const std::vector<int>& ends) {
   const pid_t monitor = ::getpid(), pid = ::fork();
   if (pid < 0)
     return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
