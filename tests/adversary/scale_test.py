@@ -141,7 +141,7 @@ class Scale(EvidenceTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"monitor: \d+ MiB of memory at most; "
                                       r"\d+ of 8192 probes in \d+ of 256 files, "
-                                      r"\d+ KiB of 256 MiB of rings")
+                                      r"\d+ KiB of \d+ MiB of rings")
         self.assertRegex(done.stderr, r"worker: \d+ MiB of memory at most; "
                                       r"descriptors of events up to -?\d+ of \d+")
         if can_sample():

@@ -175,7 +175,7 @@ class Levels(EvidenceTest):
         if called["how"] == "none":
             self.skipTest(called["reason"])
         self.assertAlmostEqual(called["added_ns"],
-                               50 * sum(site["count"] for site in called["calls"]))
+                               60 * sum(site["count"] for site in called["calls"]))
         cpu = 1e9 * (report["user_s"] + report["system_s"])
         slowed = called["added_ns"] / max(cpu - called["added_ns"], cpu / 20)
         if slowed >= 0.05:

@@ -55,6 +55,7 @@ Result<void> start_keeper(const std::vector<int>& ends) {
   if (pid < 0)
     return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
   if (pid > 0) return {};
+  keep_variables({});
   leave_what_is_hwprofs(ends);
   end_with_parent(monitor);
   ::prctl(PR_SET_NAME, kKeeperName);
