@@ -111,7 +111,8 @@ class Waits(ThreadUse):
             for kind in self.WORK:
                 with self.subTest(path=path, kind=kind):
                     use, _, _ = self.threads(path, "work-" + kind, "150")
-                    self.assertEqual((use["spin_share"], use["idle_worker_share"]), (0, 0), use)
+                    # One sample may lie where the first thread goes to sleep until the other ends.
+                    self.assertLess(use["spin_share"] + use["idle_worker_share"], 0.05, use)
 
     def test_real_programs_that_work_do_not_wait(self):
         data = self.path("data")
