@@ -296,16 +296,14 @@ class Coverage(EvidenceTest):
                 self.assertEqual(count(report), 300)
             self.check_not_denied(report)
 
+    @unittest.skipUnless(AS_ROOT, "one's own file can be read")
     def test_what_an_unreadable_program_has_started(self):
         """The kernel takes the events away, and tells no more; a static program has no LD_AUDIT."""
         wrapper = self.compile("wrapper", WRAPPER)
         os.chmod(wrapper, 0o111)
         static = self.compile("static", STATIC, "-static")
-        more = self.more()
-        if not AS_ROOT:
-            self.skipTest("one's own file can be read")
         _, report = self.observe("sh", "-c", "exec %s %s" % (wrapper, static),
-                                 options=["--no-ladder", "--calls-by", "audit"], **more)
+                                 options=["--no-ladder", "--calls-by", "audit"], **self.more())
         self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
 
     @needs_uprobes

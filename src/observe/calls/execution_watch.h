@@ -21,7 +21,7 @@ class ExecutionWatch {
   static Result<ExecutionWatch> open(pid_t pid);
   [[nodiscard]] std::vector<int> descriptors() const { return rings_.descriptors(); }
   void drain();
-  // Absent where records were lost. To be called at the end.
+  // Absent where records were lost, or the kernel took the events away. To be called at the end.
   std::optional<std::uint64_t> finish();
 
  private:
