@@ -29,6 +29,20 @@ void spin(Run run, int milliseconds) {
   while (used() < end) run(1'000'000);
 }
 
+// Takes memory of the kernel, touches each page of it and gives it back, `pages` times a round.
+[[gnu::noinline]] void touch(unsigned long pages) {
+  constexpr std::size_t kPage = 4096, kBytes = 1024 * kPage;
+  for (unsigned long done = 0; done < pages; done += kBytes / kPage) {
+    void* memory =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    ::madvise(memory, kBytes, MADV_NOHUGEPAGE);
+    auto* bytes = static_cast<volatile char*>(memory);
+    for (std::size_t at = 0; at < kBytes; at += kPage) bytes[at] = 1;
+    ::munmap(memory, kBytes);
+  }
+}
+
 Run generated(const hwprof::HotLoop& loop) {
   void* memory =
       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -42,7 +56,7 @@ Run generated(const hwprof::HotLoop& loop) {
 
 }  // namespace
 
-// LOOP MILLISECONDS [threads N | fork | exec | generate | map]
+// LOOP MILLISECONDS [threads N | fork | exec | generate | map | touch]
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const hwprof::HotLoop& loop = hwprof::hot_loop(argv[1]);
@@ -78,6 +92,8 @@ int main(int argc, char** argv) {
       }
     }
     spin(run, milliseconds);
+  } else if (how == "touch") {  // instead of the loop
+    spin([](unsigned long) { touch(8192); }, milliseconds);
   } else {
     spin(loop.run, milliseconds);
   }

@@ -132,6 +132,26 @@ TEST_F(SamplingTest, JudgesTheLoopsOfAStrippedStaticProgram) {
       << describe(profile);
 }
 
+// What is freshly touched is told from the system calls around it, and from the work of a loop.
+TEST_F(SamplingTest, TellsPageFaultsFromSystemCalls) {
+  const auto in = [](const SampleProfile& profile, const std::string& path,
+                     const std::string& symbol) {
+    double samples = 0;
+    for (const HotSpot& spot : profile.spots)
+      if (spot.path == path && spot.symbol.find(symbol) != std::string::npos)
+        samples += static_cast<double>(spot.samples);
+    return samples / static_cast<double>(profile.samples);
+  };
+  const SampleProfile touching = sample({HOT_LOOPS, "loop_integer", "600", "touch"});
+  if (!touching.kernel) GTEST_SKIP() << "the kernel's own time is not sampled";
+  EXPECT_GE(in(touching, kFaultCode, "touch"), 0.3) << describe(touching);
+  EXPECT_GE(in(touching, kKernelCode, "munmap"), 0.02) << describe(touching);
+  EXPECT_EQ(in(touching, kFaultCode, "munmap"), 0) << describe(touching);
+  EXPECT_EQ(in(touching, kKernelCode, "touch"), 0) << describe(touching);
+  const SampleProfile computing = sample({HOT_LOOPS, "loop_integer", "400"});
+  EXPECT_LE(in(computing, kFaultCode, ""), 0.05) << describe(computing);
+}
+
 TEST_F(SamplingTest, FollowsChildrenThatExecute) {
   for (const char* how : {"fork", "exec"}) {
     const SampleProfile profile = sample({HOT_LOOPS, "loop_128_mul_add", "400", how});

@@ -27,6 +27,7 @@ VectorClass class_of(const report::LibraryLoops* loops) {
   return loops->width == "scalar" ? VectorClass::kScalar : VectorClass::kNone;
 }
 
+constexpr double kNotableFaults = 0.01;  // of the samples
 // Smaller products are not worth another thread: 128 x 128 x 128.
 constexpr double kWorthThreads = 2.0 * 128 * 128 * 128;
 // The mean of products that are dominated by the cost of calling: 16 x 16 x 16.
@@ -246,7 +247,7 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     result.why = fmt::format(
         "no BLAS call was seen, but {} in {}",
         inside->samples == 1 ? "1 sample lies" : fmt::format("{} samples lie", inside->samples),
-        inside->library == observe::kKernelCode
+        inside->library == observe::kKernelCode || inside->library == observe::kFaultCode
             ? "the kernel's work for " + inside->name
             : fmt::format("{} of {}", inside->name, file_label(inside->library)));
     return;
@@ -275,6 +276,8 @@ std::vector<report::TimeShare> time_shares(const report::BlasEvidence& evidence,
   // Names know of waits in the kernel too, loops of those in stripped files.
   waiting = std::max(waiting, waiting_share.value_or(0));
   if (waiting > 0) add("waiting threads", waiting);
+  if (const double faults = fault_share(evidence.executed); faults >= kNotableFaults)
+    add("page faults", faults);
   return shares;
 }
 
@@ -284,7 +287,6 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
   std::string loss;
   if (!is_known(work.library.provider)) {
     judge_without_blas(run.evidence, work, thresholds, result);
-    if (result.verdict == VerdictKind::kInconclusive) return result;
   } else {
     static_cast<report::Blas&>(result) = work.library;
     // A few calls beside the work of another library say nothing of the program's speed.
@@ -306,10 +308,14 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
       loss = loss_of(evidence, result, ladder, thresholds);
     }
   }
-  result.time_shares = time_shares(run.evidence, work, run.waiting_share);
-  result.findings = findings(run.evidence, work, loss, thresholds);
-  for (std::string& finding : number_findings(run.evidence))
-    result.findings.push_back(std::move(finding));
+  if (is_known(work.library.provider) || result.verdict != VerdictKind::kInconclusive) {
+    result.time_shares = time_shares(run.evidence, work, run.waiting_share);
+    result.findings = findings(run.evidence, work, loss, thresholds);
+    for (std::string& finding : number_findings(run.evidence))
+      result.findings.push_back(std::move(finding));
+  }
+  if (std::string faults = fault_finding(run); !faults.empty())
+    result.findings.push_back(std::move(faults));
   return result;
 }
 

@@ -11,6 +11,13 @@
 
 namespace hwprof::blas {
 
+// Of the process tree, by the kernel's count and the largest process; absent: not known.
+struct MemoryUse {
+  std::optional<double> faults = {};
+  std::optional<double> peak_bytes = {};
+  double page_bytes = 4096;
+};
+
 struct RunEvidence {
   const report::BlasEvidence& evidence;
   const std::vector<report::LadderRung>& ladder;  // empty: not climbed
@@ -24,6 +31,7 @@ struct RunEvidence {
   std::optional<double> cpu_ns = {};
   // Of its CPU time, spent waiting, by what the loops of its threads do; absent: by names alone.
   std::optional<double> waiting_share = {};
+  MemoryUse memory = {};
 };
 
 // Fills everything but evidence, ladder, ladder_note and what was made again.
@@ -40,5 +48,9 @@ std::vector<std::string> findings(const report::BlasEvidence& evidence, const Pr
                                   const std::string& loss, const Thresholds& thresholds);
 // number_findings.cpp: of denormal numbers that are many and not known to be free, and of NaN.
 std::vector<std::string> number_findings(const report::BlasEvidence& evidence);
+// fault_findings.cpp: of the samples, in page faults; and the sentence, empty where they cost
+// little, or where their number does not fit to their time.
+double fault_share(const report::Executed& executed);
+std::string fault_finding(const RunEvidence& run);
 
 }  // namespace hwprof::blas

@@ -1,5 +1,7 @@
 #include "src/blas/ladder/ladder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -80,6 +82,14 @@ std::optional<double> waiting_share_of(const report::Run& record) {
   return *record.threads->spin_share + record.threads->idle_worker_share.value_or(0);
 }
 
+blas::MemoryUse memory_of(const report::Run& record) {
+  blas::MemoryUse memory{.page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE))};
+  for (const EventCount& count : record.counters)
+    if (count.name == "page-faults") memory.faults = count.value;
+  if (record.peak_rss_bytes) memory.peak_bytes = static_cast<double>(*record.peak_rss_bytes);
+  return memory;
+}
+
 // The peak is measured after the program, on a core that is warm from it; only where there is a
 // rate to compare.
 void measure_rate(report::Run& record, bool one_cpu) {
@@ -109,7 +119,8 @@ void judge(const RunRequest& request, const std::vector<report::InstalledBlas>& 
                                             .no_ladder = !request.ladder,
                                             .wall_ns = 1e9 * record.wall_s,
                                             .cpu_ns = cpu_ns_of(record),
-                                            .waiting_share = waiting_share_of(record)});
+                                            .waiting_share = waiting_share_of(record),
+                                            .memory = memory_of(record)});
   judged.evidence = std::move(result.evidence);
   judged.ladder = std::move(result.ladder);
   judged.ladder_note = std::move(result.ladder_note);

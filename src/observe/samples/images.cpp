@@ -11,6 +11,7 @@
 
 #include "src/observe/elf/elf_file.h"
 #include "src/observe/proc/foreign_file.h"
+#include "src/observe/samples/kernel_entry.h"
 #include "src/observe/samples/sampling.h"
 
 namespace hwprof::observe {
@@ -60,8 +61,8 @@ unsigned user_of(int pid) {
 }  // namespace
 
 Images::Images() {
-  images_.push_back({kKernelCode, {}, {}, 0, 0, {}});
-  images_.push_back({kUnknownCode, {}, {}, 0, 0, {}});
+  for (const char* pseudo : {kKernelCode, kUnknownCode, kFaultCode})
+    images_.push_back({pseudo, {}, {}, 0, 0, {}});
 }
 
 // The file that was mapped, not what its name may stand for by now. map_files gives it even when it
@@ -173,10 +174,29 @@ CodePlace Images::locate(int pid, const Mapping& mapping, std::uint64_t address,
   return {number, address};
 }
 
-CodePlace Images::kernel(CodePlace caller) {
-  const auto [known, added] = kernel_places_.emplace(caller, kernel_callers_.size() + 1);
-  if (added) kernel_callers_.push_back(caller);
-  return {0, known->second};
+// Where the bytes are known and are no system call. Probes stand on the first instruction of a
+// function, and in code of their own: what the kernel does there is work for hwprof.
+bool Images::is_fault(CodePlace returns_to) {
+  Image& image = images_.at(returns_to.image);
+  CodeBytes code;
+  if (image.file) {
+    if (image.file->function_begin(returns_to.at) == returns_to.at) return false;
+    code = image.file->code(returns_to.at, kSystemCallBytes);
+  } else if (image.live && image.path != kProbeCode) {
+    code = image.live->around(returns_to.at);
+  }
+  if (returns_to.at < code.address + kSystemCallBytes ||
+      returns_to.at > code.address + code.bytes.size())
+    return false;
+  return !ends_in_system_call(std::span(code.bytes).first(returns_to.at - code.address));
+}
+
+CodePlace Images::kernel(CodePlace returns_to) {
+  const auto known = kernel_places_.find(returns_to);
+  if (known != kernel_places_.end()) return known->second;
+  kernel_callers_.push_back(returns_to);
+  const std::uint32_t image = is_fault(returns_to) ? kFaults : kKernel;
+  return kernel_places_.emplace(returns_to, CodePlace{image, kernel_callers_.size()}).first->second;
 }
 
 const std::string& Images::path(CodePlace place) const { return images_.at(place.image).path; }
@@ -195,7 +215,7 @@ const JitMap& Images::jit_map(const Image& image) {
 }
 
 std::string Images::symbol(CodePlace place) {
-  if (place.image == 0) {
+  if (is_kernel(place)) {
     if (place.at == 0 || place.at > kernel_callers_.size()) return "";
     const CodePlace caller = kernel_callers_.at(place.at - 1);
     const std::string name = symbol(caller), file = path(caller);
@@ -212,7 +232,7 @@ std::optional<SourceLine> Images::line(CodePlace place) {
 }
 
 CodePlace Images::in_program(CodePlace place) const {
-  const bool has_caller = place.image == 0 && place.at > 0 && place.at <= kernel_callers_.size();
+  const bool has_caller = is_kernel(place) && place.at > 0 && place.at <= kernel_callers_.size();
   return has_caller ? kernel_callers_.at(place.at - 1) : place;
 }
 

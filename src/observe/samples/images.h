@@ -33,9 +33,10 @@ class Images {
   Images(const Images&) = delete;
   Images& operator=(const Images&) = delete;
 
-  CodePlace kernel() const { return {0, 0}; }  // on nobody's behalf
-  CodePlace kernel(CodePlace caller);
-  CodePlace unknown(std::uint64_t address) const { return {1, address}; }
+  CodePlace kernel() const { return {kKernel, 0}; }  // on nobody's behalf
+  // `returns_to`: where the program goes on.
+  CodePlace kernel(CodePlace returns_to);
+  CodePlace unknown(std::uint64_t address) const { return {kUnknown, address}; }
   // `executed`: hit itself, not as a caller; its bytes will be wanted.
   CodePlace locate(int pid, const Mapping& mapping, std::uint64_t address, bool executed);
 
@@ -45,6 +46,9 @@ class Images {
   LoopJudgement judge(CodePlace place);  // of its loop; the kernel: none
   // In the kernel: whose code called it; else `place` itself.
   [[nodiscard]] CodePlace in_program(CodePlace place) const;
+  [[nodiscard]] static bool is_kernel(CodePlace place) {
+    return place.image == kKernel || place.image == kFaults;
+  }
   // Who waits in the C library is its caller's to say; a run-time system of threads has helpers of
   // its own.
   [[nodiscard]] bool is_c_library(CodePlace place) const;
@@ -64,6 +68,8 @@ class Images {
   [[nodiscard]] std::string spent() const;
 
  private:
+  // The first images: no files.
+  enum Pseudo : std::uint32_t { kKernel, kUnknown, kFaults };
   struct Image {
     std::string path;
     std::optional<ElfCode> file;
@@ -84,13 +90,14 @@ class Images {
   std::uint32_t find_image(int pid, const Mapping& mapping);
   std::optional<ElfCode> open_file(int pid, const Mapping& mapping);
   const JitMap& jit_map(const Image& image);
+  [[nodiscard]] bool is_fault(CodePlace returns_to);
   YieldCalls yields_seen_from(Image& image, CodePlace place);
 
   std::vector<Image> images_;
   std::size_t open_files_ = 0;
   std::uint64_t live_bytes_ = 0;
   std::vector<CodePlace> kernel_callers_;
-  std::map<CodePlace, std::uint64_t> kernel_places_;  // number in it, from 1
+  std::map<CodePlace, CodePlace> kernel_places_;  // `at`: number in kernel_callers_, from 1
   std::map<FileKey, std::uint32_t> files_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_mappings_;  // by generation
   std::map<std::uint64_t, std::uint32_t> generations_;               // of code without a file

@@ -112,7 +112,7 @@ NativeFrame SampleTable::frame(CodePlace place) {
   FrameKind kind = images.is_c_library(place) ? FrameKind::kCLibrary : FrameKind::kOther;
   if (is_interpreter(file))
     kind = name.starts_with(kEvaluates) ? FrameKind::kEvaluates : FrameKind::kInterpreter;
-  if (!name.empty() && file != kKernelCode) return {name, kind};
+  if (!name.empty() && !Images::is_kernel(place)) return {name, kind};
   return {file.starts_with('[') ? file : fmt::format("[{}]", file), kind};
 }
 

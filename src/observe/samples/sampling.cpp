@@ -217,7 +217,7 @@ void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
   const CodePlace hit = !sample.in_kernel ? place(sample.pid, sample.ip, true)
                         : sample.user_ip == 0
                             ? table.images.kernel()
-                            : table.images.kernel(place(sample.pid, sample.user_ip, false));
+                            : table.images.kernel(place(sample.pid, sample.user_ip, true));
   table.add(hit, sample.tid, time_ns, std::uint64_t{1'000'000'000} / attr.sample_freq);
   const CodePlace in_program = table.images.in_program(hit);
   const bool asks_caller = sample.stack_top != 0 && (table.images.is_c_library(in_program) ||

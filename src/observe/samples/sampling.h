@@ -35,6 +35,9 @@ struct SamplingOptions {
 
 inline constexpr const char* kGeneratedCode = "[generated code]";
 inline constexpr const char* kKernelCode = "[kernel]";
+// The kernel's work at an instruction that is no system call: it touched memory that was not there
+// yet. Seldom an interrupt that came there and left more to do.
+inline constexpr const char* kFaultCode = "[page faults]";
 inline constexpr const char* kVdsoCode = "[vdso]";
 // Where the kernel keeps the instructions that probes of ours stand on, and steps through them.
 inline constexpr const char* kProbeCode = "[uprobes]";

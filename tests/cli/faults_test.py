@@ -1,0 +1,68 @@
+"""hwprof run: the time that a program spends in page faults, by function and line."""
+
+import json
+import sys
+
+import harness
+from evidence_harness import needs_root, needs_samples
+from harness import environment, hwprof
+from run_harness import PLAIN, RunTest
+
+# 40 MiB are beyond what the C library keeps (mallopt(3): at most 32 MiB): each buffer is taken from
+# the kernel, and given back. Huge pages, of which a few are enough, are left out (prctl(2)).
+TAKES_ANEW = """
+import ctypes, time
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)
+def fill():
+    return b"x" * (40 << 20)
+end = time.process_time() + 1.0
+while time.process_time() < end: fill()
+"""
+COMPUTES = """
+import time
+end = time.process_time() + 0.7
+while time.process_time() < end: sum(range(1000))
+"""
+
+
+@needs_root  # who may sample the kernel
+@needs_samples
+class Faults(RunTest):
+    def observed(self, code, *options):
+        path = self.path("program.py")
+        with open(path, "w") as file:
+            file.write(code)
+        report = self.path("report.json")
+        done = hwprof("run", *PLAIN, *options, "--format", "json", "-o", report, "--", sys.executable,
+                      path, env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(report) as file:
+            return json.load(file)
+
+    def sentences(self, report):
+        return [text for text in report["blas"]["findings"] if text.startswith("Page faults take ")]
+
+    def test_memory_that_is_taken_anew_is_said_with_its_remedy(self):
+        report = self.observed(TAKES_ANEW, "--lines")
+        (sentence,) = self.sentences(report)
+        self.assertRegex(sentence, r"At least .*GiB were touched, and no process held more than "
+                                   r".*MiB: the same memory is given back and taken anew\.")
+        self.assertIn("--try GLIBC_TUNABLES=", sentence)
+        (line,) = [line for line in report["lines"] if line["function"] == "fill"]
+        faults = {part["what"]: part["share"] for part in line["parts"]}.get("[page faults]", 0)
+        self.assertGreater(faults, 0.15, line)
+
+    def test_that_is_said_beside_an_open_verdict_too(self):
+        report = self.observed(TAKES_ANEW, "--no-calls")
+        self.assertEqual(report["blas"]["verdict"], "inconclusive")
+        self.assertEqual(len(self.sentences(report)), 1)
+
+    def test_a_loop_has_none(self):
+        report = self.observed(COMPUTES)
+        self.assertEqual(self.sentences(report), [])
+        shares = report["blas"]["evidence"]["executed"]["by_library"]
+        self.assertLess(shares.get("[page faults]", 0), 0.1, shares)
+
+
+if __name__ == "__main__":
+    harness.main()
