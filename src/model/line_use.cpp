@@ -30,7 +30,8 @@ const Record& record<LineCall>() {
 template <>
 const Record& record<LinePart>() {
   static constexpr Field kFields[] = {
-      field<&LinePart::what>("what", "", "`Python` itself, `waiting`, `[page faults]`, `[kernel]`, or a file's name"),
+      field<&LinePart::what>(
+          "what", "", "`Python` itself, `waiting`, `[page faults]`, `[kernel]`, or a file's name"),
       field<&LinePart::share>("share", "", "of the program's CPU time"),
   };
   static constexpr Record kRecord{"LinePart", "What a line ran that is no timed call.", kFields};
