@@ -86,11 +86,11 @@ TEST(Account, OfThisNamespaceIsMapped) {
 }
 
 TEST(Account, OfAProcessIsItsUsers) {
-  const auto own = account_of(::getpid());
+  const auto own = account_in(read_text_file("/proc/self/status").value_or(""), ::getpid());
   ASSERT_TRUE(own);
   EXPECT_EQ(own->uid, ::getuid());
   EXPECT_EQ(own->gid, ::getgid());
-  EXPECT_FALSE(account_of(0));
+  EXPECT_FALSE(account_in("", 0));
 }
 
 TEST(Account, OfAUserNobodyKnowsHasNoGroups) {

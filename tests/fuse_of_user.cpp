@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,7 +82,8 @@ pid_t start_idle_process() {
   return pid;
 }
 
-FuseOfUser::FuseOfUser(Held held, pid_t task) : held_(held) {
+FuseOfUser::FuseOfUser(Held held, pid_t task, std::string locked)
+    : held_(held), locked_(std::move(locked)) {
   std::string folder = std::filesystem::temp_directory_path() / "fuse-of-user-XXXXXX";
   folder_ = ::mkdtemp(folder.data()) == nullptr ? "/" : folder;
   ::chmod(folder_.c_str(), 0755);
@@ -89,6 +91,10 @@ FuseOfUser::FuseOfUser(Held held, pid_t task) : held_(held) {
     std::filesystem::create_directory(folder_ + part);
     ::chmod((folder_ + part).c_str(), 0777);
   }
+  // Everybody's, as distributions have it; root's alone where no udev has been.
+  const std::string device = folder_ + "/device";
+  if (::mknod(device.c_str(), S_IFCHR | 0666, ::makedev(10, 229)) == 0)
+    ::chmod(device.c_str(), 0666);
   void* memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) std::abort();
@@ -98,7 +104,7 @@ FuseOfUser::FuseOfUser(Held held, pid_t task) : held_(held) {
     hold(task);
     ::_exit(0);
   }
-  const bool holds = held == Held::kReadOfEvent || held == Held::kExecve;
+  const bool holds = held == Held::kReadOfEvent || held == Held::kExecve || held == Held::kFolder;
   for (int i = 0; i < 10'000 && shared_->missing[0] == '\0'; ++i, ::usleep(1000))
     if (holds ? shared_->held.load() : shared_->ready.load()) return;
   if (shared_->missing[0] == '\0') give_up("nobody waits for it");
@@ -151,8 +157,11 @@ void FuseOfUser::hold(pid_t task) {
     event = static_cast<int>(::syscall(SYS_perf_event_open, &attr, task, -1, -1, 0));
     if (event < 0) return give_up("perf_event_open");
   }
+  const int locked =
+      held_ == Held::kFolder ? ::open(locked_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   enter_namespaces();
-  const int fuse = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  int fuse = ::open((folder_ + "/device").c_str(), O_RDWR | O_CLOEXEC);
+  if (fuse < 0) fuse = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (fuse < 0) return give_up("/dev/fuse");
   const bool everybody = held_ == Held::kFileSystemFacts;
   const std::string options = "fd=" + std::to_string(fuse) + ",rootmode=40777,user_id=" +
@@ -171,11 +180,12 @@ void FuseOfUser::hold(pid_t task) {
   if (held_ == Held::kAttributes &&
       ::mount("overlay", (folder_ + "/overlay").c_str(), "overlay", 0, lower.c_str()) != 0)
     return give_up("mount of an overlayfs");
-  if (held_ == Held::kReadOfEvent || held_ == Held::kExecve) {
+  if (held_ == Held::kReadOfEvent || held_ == Held::kExecve || held_ == Held::kFolder) {
     const int file = ::open((folder_ + "/fuse/f").c_str(), O_RDWR | O_CLOEXEC);
     void* memory = ::mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED) return give_up("mmap");
-    shared_->armed = held_ == Held::kReadOfEvent;
+    shared_->armed = held_ != Held::kExecve;
+    if (held_ == Held::kFolder) return read_folder(locked, memory);
     if (held_ == Held::kReadOfEvent) {
       static_cast<void>(::read(event, memory, sizeof(std::uint64_t)) > 0);
     } else {
@@ -187,6 +197,18 @@ void FuseOfUser::hold(pid_t task) {
   }
   shared_->ready = true;
   while (true) ::pause();
+}
+
+// Who reads a folder shares its lock; who would make a file in it waits for the lock, and behind
+// him everybody who looks a new name up.
+void FuseOfUser::read_folder(int folder, void* memory) const {
+  if (::fork() == 0) {
+    ::alarm(kLongestLife);
+    while (!shared_->held) ::usleep(1000);
+    ::open((locked_ + "/no-such-file").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ::_exit(0);
+  }
+  ::syscall(SYS_getdents64, folder, memory, kFileBytes);
 }
 
 void FuseOfUser::serve(int fuse) {
@@ -243,7 +265,7 @@ void FuseOfUser::answer(int fuse, const char* request) {
     case FUSE_OPENDIR:
       return send(fuse, head.unique, fuse_open_out{});
     case FUSE_READ: {
-      if (held(Held::kReadOfEvent)) return;
+      if (held(Held::kReadOfEvent) || held(Held::kFolder)) return;
       return send(fuse, head.unique, std::array<char, 4096>{});
     }
     case FUSE_WRITE: {

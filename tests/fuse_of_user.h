@@ -15,8 +15,9 @@ class FuseOfUser {
     kExecve,           // of process(), for a page to be written: what guards its rights
     kAttributes,       // of the file, which an overlayfs of that user's shows
     kFileSystemFacts,  // of one that everybody may use, which root has mounted
+    kFolder,           // `folder` is read into a page of the file: its lock, for a name in it
   };
-  explicit FuseOfUser(Held held, pid_t task = 0);
+  explicit FuseOfUser(Held held, pid_t task = 0, std::string folder = "");
   FuseOfUser(const FuseOfUser&) = delete;
   FuseOfUser& operator=(const FuseOfUser&) = delete;
   ~FuseOfUser();
@@ -26,7 +27,7 @@ class FuseOfUser {
   [[nodiscard]] pid_t process() const { return holder_; }
   // As other processes find the file.
   [[nodiscard]] std::string path() const;
-  // From now on no answer is given; of kReadOfEvent and kExecve it never is.
+  // From now on no answer is given; of kReadOfEvent, kExecve and kFolder it never is.
   void arm() { shared_->armed = true; }
   [[nodiscard]] bool holds_somebody() const { return shared_->held; }
 
@@ -42,8 +43,10 @@ class FuseOfUser {
   void answer(int fuse, const char* request);
   void give_up(const char* what);
 
+  void read_folder(int folder, void* memory) const;
+
   Held held_;
-  std::string folder_;
+  std::string folder_, locked_;
   Shared* shared_;
   pid_t holder_ = 0;
 };

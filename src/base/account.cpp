@@ -83,15 +83,14 @@ Result<Account> find_account(const std::string& name) {
   return account_in(*entry);
 }
 
-Result<Account> account_of(pid_t pid) {
-  const auto status = read_text_file(fmt::format("/proc/{}/status", pid));
-  const std::vector<gid_t> uids = numbers_of(status.value_or(""), "Uid:");
-  const std::vector<gid_t> gids = numbers_of(status.value_or(""), "Gid:");
+Result<Account> account_in(const std::string& status, pid_t pid) {
+  const std::vector<gid_t> uids = numbers_of(status, "Uid:");
+  const std::vector<gid_t> gids = numbers_of(status, "Gid:");
   if (uids.size() < 2 || gids.size() < 2) {
     return environment_error(
         ESRCH, fmt::format("whose process {} is cannot be read: it may have ended", pid));
   }
-  return Account{uids[0], gids[0], numbers_of(*status, "Groups:"), {}, {}};
+  return Account{uids[0], gids[0], numbers_of(status, "Groups:"), {}, {}};
 }
 
 Account account_of_user(uid_t uid) {

@@ -19,8 +19,9 @@ struct Account {
 
 // Fault::kUsage where no such user exists, or this user may not become another.
 Result<Account> find_account(const std::string& name);
-// Of a running process: those of the user who started it, not what a setuid program has besides.
-Result<Account> account_of(pid_t pid);
+// Of a process, by /proc/PID/status: those of the user who started it, not what a setuid program
+// has besides.
+Result<Account> account_in(const std::string& status, pid_t pid);
 // With that user's groups; without any where nobody knows the user.
 Account account_of_user(uid_t uid);
 Account own_account();

@@ -113,6 +113,12 @@ Result<UniqueFd> watch_child(pid_t child) {
                            code == ENOSYS ? "hwprof run needs Linux 5.3" : "");
 }
 
+std::string how_it_ended(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  const char* name = ::sigabbrev_np(WTERMSIG(status));
+  return fmt::format("was killed by SIG{}", name == nullptr ? "?" : name);
+}
+
 int exit_code_from(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -46,6 +46,9 @@ void end_child(pid_t child);
 // Readable once it has ended (pidfd_open(2)); a child of which that cannot be known is ended.
 Result<UniqueFd> watch_child(pid_t child);
 
+// From what wait(2) tells: "ended with exit code 3", "was killed by SIGSEGV".
+std::string how_it_ended(int status);
+
 // From what wait(2) tells: 128 + n for signal n, as shells have it.
 int exit_code_from(int status);
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "src/blas/judge/trial.h"
 #include "src/commands/run/fix.h"
 #include "src/commands/run/observe.h"
+#include "src/observe/monitor/errands.h"
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
 #include "src/report/flame/flame.h"
@@ -17,21 +19,12 @@
 namespace hwprof {
 namespace {
 
+constexpr std::chrono::seconds kLongestCheck{10};
 constexpr int kNotTold = 3;  // whether the BLAS is optimal
 
 std::vector<std::string> files_of(const RunOptions& options) {
   return {options.output.file, options.output.page, options.request.trace,
           options.flame,       options.folded,      options.speedscope};
-}
-
-void write_run_bytes(const std::string& bytes, const Output& output) {
-  if (!output.file.empty()) {
-    const auto written = report::write_bytes(bytes, output);
-    if (written) return;
-    spdlog::warn("{}; the report follows here", report::printable(written.error().what));
-  }
-  // Nobody is left to hear that standard error cannot be written.
-  static_cast<void>(report::write_stderr(bytes));
 }
 
 // The rest of a worker's task: its record is saved, and its exit code said.
@@ -67,8 +60,11 @@ class Conclusion {
 }  // namespace
 
 Result<void> check_report_output(const RunOptions& options) {
-  const auto possible = report::check_outputs(
-      options.output, {options.request.trace, options.flame, options.folded, options.speedscope});
+  observe::Errands errands;
+  const auto possible = observe::at_files(errands, files_of(options), kLongestCheck, [&] {
+    return report::check_outputs(
+        options.output, {options.request.trace, options.flame, options.folded, options.speedscope});
+  });
   if (!possible) return usage_error(possible.error().what, possible.error().hint);
   return {};
 }
@@ -134,7 +130,10 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
        .kept_variables = blas::shaping_variables(),
        .passes_exit_code = passes_exit_code,
        .exit_without_worker = passes_exit_code && !options.require_optimal_blas ? 0 : kNotTold,
-       .write_report = [&](const std::string& bytes) { write_run_bytes(bytes, options.output); },
+       .report_file = options.output.file,
+       // Nobody is left to hear that standard error cannot be written.
+       .write_report =
+           [](const std::string& bytes) { static_cast<void>(report::write_stderr(bytes)); },
        .say_error = [](const Error& error) { spdlog::error("{}", report::printable(error.what)); }},
       observe, say);
 }

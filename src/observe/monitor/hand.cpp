@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,8 +28,10 @@ namespace hwprof::observe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kLongestRead{10};  // of the symbols of a file
+constexpr milliseconds kKilled{1000};             // a hand, which then ends at once or hangs
 
 bool has_message(const Channel& channel) {
   pollfd message{channel.descriptor(), POLLIN, 0};
@@ -252,6 +255,39 @@ void Hand::remove_probes(std::chrono::milliseconds patience) const {
   pollfd waiting{ended.get(), POLLIN, 0};
   ::poll(&waiting, 1, static_cast<int>(patience.count()));
   end_child(pid);
+}
+
+bool Hand::ends_within(milliseconds patience, SignalWatch& signals) const {
+  const auto until = Clock::now() + patience;
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    pollfd waiting[] = {{ended_.get(), POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
+    ::poll(waiting, std::size(waiting), static_cast<int>(std::max<long>(0, left.count())));
+    if (waiting[0].revents != 0) return true;
+    bool hurried = false;
+    while (const auto signal = signals.take()) hurried = hurried || signal->asks_for_end();
+    if (hurried || Clock::now() >= until) return false;
+  }
+}
+
+std::string Hand::end(milliseconds patience, SignalWatch& signals) {
+  give({Order::Kind::kEnd});
+  if (ends_within(patience, signals)) {
+    const int status = this->status();
+    if (status == 0) return last_words();
+    spdlog::warn("hwprof's privileged part {}", how_it_ended(status));
+  } else {
+    kill();
+    const bool ended = ends_within(kKilled, signals);
+    spdlog::warn(
+        "hwprof's privileged part, process {}, {}: it waited in the kernel, for something "
+        "that the observed user holds{}",
+        pid_, ended ? "was killed" : "does not end, and is left",
+        ended ? "" : ". Probes of its are removed by the next hwprof");
+    if (ended) static_cast<void>(this->status());
+  }
+  remove_probes(patience);
+  return "";
 }
 
 }  // namespace hwprof::observe

@@ -15,6 +15,7 @@
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
 #include "src/observe/monitor/channel.h"
+#include "src/observe/proc/signals.h"
 
 namespace hwprof::observe {
 
@@ -37,8 +38,12 @@ class Hand {
   static Result<Hand> start(const Account& user, Channel questions);
 
   void give(const Order& order, int process = -1) const;
-  [[nodiscard]] int descriptor() const { return ended_.get(); }  // readable at its end
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  // It removes the probes, and ends; gives what it said then. What it hangs in is nobody's to wait
+  // for: who takes longer than `patience`, or than a signal that asks for the end, is killed.
+  std::string end(std::chrono::milliseconds patience, SignalWatch& signals);
+
+ private:
+  [[nodiscard]] bool ends_within(std::chrono::milliseconds patience, SignalWatch& signals) const;
   void kill() const;
   // How it ended, as wait(2) says; 0 where another process keeps that. It must have ended.
   [[nodiscard]] int status() const;
@@ -48,7 +53,6 @@ class Hand {
   // process of its own does it, which has so long.
   void remove_probes(std::chrono::milliseconds patience) const;
 
- private:
   Hand(pid_t pid, UniqueFd ended, Channel orders)
       : pid_(pid), ended_(std::move(ended)), orders_(std::move(orders)) {}
 

@@ -18,7 +18,9 @@
 #include "src/base/files.h"
 #include "src/base/spawn.h"
 #include "src/base/text.h"
+#include "src/observe/monitor/errands.h"
 #include "src/observe/monitor/hand.h"
+#include "src/observe/monitor/looks.h"
 #include "src/observe/monitor/worker.h"
 #include "src/observe/proc/child.h"
 #include "src/observe/proc/processes.h"
@@ -32,7 +34,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReapTick{100};      // orphans that have ended wait so long
-constexpr milliseconds kKilled{1000};       // the hand, which then ends at once or hangs
 constexpr milliseconds kSecondSignal{500};  // a terminal that goes away sends two that mean one
 constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;  // of one saved and the next
 // What hwprof puts into the environment of the command.
@@ -42,14 +43,6 @@ bool may_set(std::string_view variable, const std::vector<std::string>& more) {
   const auto begins = [&](std::string_view known) { return variable.starts_with(known); };
   return std::any_of(std::begin(kVariables), std::end(kVariables), begins) ||
          std::any_of(more.begin(), more.end(), begins);
-}
-
-bool asks_for_end(int signal) { return signal != SIGUSR1 && signal != SIGUSR2; }
-
-std::string how_it_ended(int status) {
-  if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
-  const char* name = ::sigabbrev_np(WTERMSIG(status));
-  return fmt::format("was killed by SIG{}", name == nullptr ? "?" : name);
 }
 
 class Monitor {
@@ -63,9 +56,10 @@ class Monitor {
   // Until the worker, and the command, have ended.
   void serve(Worker worker);
   // Gives what it said at its end.
-  std::string end_hand();
+  std::string end_hand() { return hand_.end(options_.patience.end, signals_); }
   [[nodiscard]] const std::optional<Result<int>>& outcome() const { return outcome_; }
   [[nodiscard]] const std::optional<std::string>& report() const { return report_; }
+  void deliver_report();
   [[nodiscard]] WorkerDeath death() const { return {how_it_ended(worker_status_), last_end_}; }
   // Said by whoever knows that it could not be started; else nobody has.
   [[nodiscard]] bool left_command_unstarted() const {
@@ -82,8 +76,8 @@ class Monitor {
   [[nodiscard]] std::optional<Clock::time_point> deadline() const;
   [[nodiscard]] milliseconds longest_wait() const;
   void end_command();
-  [[nodiscard]] std::set<pid_t> own_children() const { return {command_->pid()}; }
-  bool hand_ends_within(milliseconds patience);
+  Result<void> write(const std::string& path, const std::string& bytes);
+  [[nodiscard]] std::set<pid_t> own_children() const;
   Result<Answer> answer(const Question& question, const std::string& text, UniqueFd& given);
   // `output`: becomes what it writes; absent: that goes where hwprof's goes.
   Result<pid_t> start(const std::string& variables, bool watched, UniqueFd* output);
@@ -96,7 +90,9 @@ class Monitor {
   std::optional<Worker> worker_;
   int worker_status_ = 0;
   std::optional<Child> command_;
+  UniqueFd children_ = children_file();  // opened before a user's program runs
   std::optional<Orphans> orphans_;
+  Errands errands_;
   bool held_ = false, running_ = false, watched_ = false;
   bool was_released_ = false;  // some time, and it ran
   unsigned runs_ = 0;
@@ -115,7 +111,7 @@ class Monitor {
 
 void Monitor::take_signals() {
   while (const auto signal = signals_.take()) {
-    if (asks_for_end(signal->number)) {
+    if (signal->asks_for_end()) {
       const auto now = Clock::now();
       // The first one while no program runs ends the ladder, or what is attached to; who then asks
       // again does not want to wait for the report.
@@ -130,7 +126,7 @@ void Monitor::take_signals() {
       ::kill(command_->pid(), signal->number);
     } else if (!options_.attach && !last_end_) {
       waiting_signals_.push_back(signal->number);
-    } else if (worker_ && asks_for_end(signal->number)) {
+    } else if (worker_ && signal->asks_for_end()) {
       ::kill(worker_->pid, signal->number);
     }
   }
@@ -154,7 +150,7 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched, UniqueF
     environment.emplace_back(variable);
   }
   command_.reset();
-  orphans_.emplace();
+  orphans_.emplace(children_.get());
   watched_ = watched;
   Pipe quiet;
   UniqueFd nowhere;
@@ -187,11 +183,34 @@ Result<void> Monitor::release() {
   return {};
 }
 
+std::set<pid_t> Monitor::own_children() const {
+  std::set<pid_t> own = errands_.left();
+  own.insert(command_->pid());
+  return own;
+}
+
+Result<void> Monitor::write(const std::string& path, const std::string& bytes) {
+  return at_files(errands_, std::span(&path, 1), options_.patience.file,
+                  [&] { return write_file(path, bytes); });
+}
+
+void Monitor::deliver_report() {
+  if (!report_) return;
+  if (!options_.report_file.empty()) {
+    const auto written = write(options_.report_file, *report_);
+    if (written) return;
+    Error error = written.error();
+    error.what += "; the report follows here";
+    if (options_.say_error) options_.say_error(error);
+  }
+  if (options_.write_report) options_.write_report(*report_);
+}
+
 void Monitor::end_command() {
   CommandEnd end;
   CommandEnded& facts = end.facts;
   facts.wall_s = std::chrono::duration<double>(Clock::now() - began_).count();
-  facts.waited_s = waited_for_cpu_s(command_->pid()).value_or(-1);  // gone once it is waited for
+  facts.waited_s = waited_for_cpu(errands_, command_->pid(), options_.patience.look);
   const Result<ChildEnd> ended = command_->wait();
   heard_ = turn_ = Clock::now();
   hurried_.reset();
@@ -212,8 +231,8 @@ void Monitor::end_command() {
     facts.lost = ended.error().code != 0 ? ended.error().code : EIO;
   }
   std::string left;
-  for (const Orphans::Left& one : orphans_->running(own_children())) {
-    end.left.push_back({one.pid, one.name});
+  end.left = left_behind(errands_, orphans_->adopted(own_children()), options_.patience.look);
+  for (const LeftProcess& one : end.left) {
     const std::string entry = fmt::format("{} {}", one.pid, one.name) + '\0';
     if (left.size() + entry.size() <= Channel::kMostText) left += entry;
   }
@@ -254,7 +273,7 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       const auto& files = options_.files;
       if (std::find(files.begin(), files.end(), text) == files.end())
         return environment_error(EPERM, "the command line names no such file");
-      TRY(write_file(text, bytes));
+      TRY(write(text, bytes));
       return answer;
     }
     case Ask::kFinish:
@@ -377,43 +396,9 @@ void Monitor::serve(Worker worker) {
   }
 }
 
-bool Monitor::hand_ends_within(milliseconds patience) {
-  const auto until = Clock::now() + patience;
-  while (true) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
-    pollfd waiting[] = {{hand_.descriptor(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}};
-    ::poll(waiting, std::size(waiting), static_cast<int>(std::max<long>(0, left.count())));
-    if (waiting[0].revents != 0) return true;
-    bool hurried = false;
-    while (const auto signal = signals_.take()) hurried = hurried || asks_for_end(signal->number);
-    if (hurried || Clock::now() >= until) return false;
-  }
-}
-
-// It removes the probes, and ends. What it hangs in is nobody's to wait for.
-std::string Monitor::end_hand() {
-  hand_.give({Order::Kind::kEnd});
-  if (hand_ends_within(options_.patience.end)) {
-    const int status = hand_.status();
-    if (status == 0) return hand_.last_words();
-    spdlog::warn("hwprof's privileged part {}", how_it_ended(status));
-  } else {
-    hand_.kill();
-    const bool ended = hand_ends_within(kKilled);
-    spdlog::warn(
-        "hwprof's privileged part, process {}, {}: it waited in the kernel, for something "
-        "that the observed user holds{}",
-        hand_.pid(), ended ? "was killed" : "does not end, and is left",
-        ended ? "" : ". Probes of its are removed by the next hwprof");
-    if (ended) static_cast<void>(hand_.status());
-  }
-  hand_.remove_probes(options_.patience.end);
-  return "";
-}
-
 Result<Account> user_of(const MonitorOptions& options) {
   if (::geteuid() != 0) return own_account();
-  if (options.attach) return account_of(*options.attach);
+  if (options.attach) return account_of(*options.attach, options.patience.look);
   return options.user ? find_account(*options.user) : own_account();
 }
 
@@ -448,7 +433,7 @@ Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const 
       }
     }
   }
-  if (monitor.report()) options.write_report(*monitor.report());
+  monitor.deliver_report();
   const auto& outcome = monitor.outcome();
   const Result<int> code = !begun    ? Result<int>(error_of(begun))
                            : outcome ? *outcome

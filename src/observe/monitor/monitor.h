@@ -32,6 +32,8 @@ struct MonitorPatience {
   std::chrono::milliseconds work{900'000};     // from the command's end, whatever it asks
   std::chrono::milliseconds end{10'000};       // once it has said its exit code, or was killed
   std::chrono::milliseconds answer{20'000};    // of the hand, to the worker
+  std::chrono::milliseconds look{3'000};       // into /proc
+  std::chrono::milliseconds file{20'000};      // until a file is written
 };
 
 struct MonitorOptions {
@@ -49,6 +51,7 @@ struct MonitorOptions {
   bool passes_exit_code = true;  // of a command that failed, whatever the worker says
   int exit_without_worker = 0;   // where it has died, and the command did not fail
   MonitorPatience patience = {};
+  std::string report_file = {};  // of the report; else, and where it cannot be written:
   std::function<void(const std::string& bytes)> write_report = {};
   std::function<void(const Error& error)> say_error = {};  // where the command's exit code wins
 };

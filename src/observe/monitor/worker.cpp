@@ -87,8 +87,9 @@ Result<Worker> start_worker(const Account& user, Channel hand, const MonitorOpti
 }
 
 std::string peak_memory() {
-  const auto bytes = peak_rss_bytes(::getpid());
-  return bytes ? fmt::format("{} MiB of memory at most", *bytes >> 20U) : "memory not known";
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);  // /proc could be held: errands.h
+  return fmt::format("{} MiB of memory at most", usage.ru_maxrss >> 10);
 }
 
 }  // namespace hwprof::observe

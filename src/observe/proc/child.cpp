@@ -18,6 +18,7 @@
 
 #include "src/base/account.h"
 #include "src/base/spawn.h"
+#include "src/base/text.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/proc/signals.h"
 
@@ -56,7 +57,7 @@ struct Orders {
 enum class Step : int { kReady, kPin, kUser, kOutput, kExec };
 struct Failure {
   Step step = Step::kExec;
-  int code = 0;
+  int code = 0;  // kReady: KiB of memory that the copy of hwprof had at most
 };
 
 [[noreturn]] void give_up(int fd, Step step) {
@@ -70,7 +71,9 @@ struct Failure {
   // Before its observers come: they may watch what is the user's.
   const bool refused = orders.account && !become(*orders.account);
   const int why = errno;
-  const Failure ready{Step::kReady, 0};
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const Failure ready{Step::kReady, static_cast<int>(usage.ru_maxrss)};
   if (::write(orders.failure, &ready, sizeof ready) != sizeof ready) ::_exit(127);
   char go = 0;
   const ssize_t got = retry_interrupted([&] { return ::read(orders.go, &go, 1); });
@@ -153,14 +156,16 @@ Result<Child> Child::start(const std::string& path, const std::vector<std::strin
   failure.writer.reset();
   if (says_something(child.failure_.get()))
     retry_interrupted([&] { return ::read(child.failure_.get(), &ready, sizeof ready); });
+  // It touches more pages on its way to execve.
+  constexpr std::uint64_t kKibibyte = 1024, kFewPages = 1024 * kKibibyte;
+  child.start_rss_bytes_ = kFewPages;
+  if (ready.step == Step::kReady)
+    child.start_rss_bytes_ += kKibibyte * static_cast<std::uint64_t>(std::max(0, ready.code));
   TRY(child.pidfd_, watch_child(pid));
   return child;
 }
 
 Result<void> Child::release() {
-  // Of the copy of hwprof that waits there. It touches more pages on its way to execve.
-  constexpr std::uint64_t kFewPages = 1024 * 1024;
-  start_rss_bytes_ = peak_rss_bytes(pid_).value_or(0) + kFewPages;
   const char go = 1;
   if (retry_interrupted([&] { return ::write(go_.get(), &go, 1); }) != 1)
     return environment_error(errno,
@@ -237,8 +242,14 @@ ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_byte
   return end;
 }
 
-Orphans::Orphans() {
-  const std::vector<pid_t> before = children_of(::getpid());
+UniqueFd children_file() {
+  const pid_t self = ::getpid();
+  return UniqueFd(
+      ::open(fmt::format("/proc/{0}/task/{0}/children", self).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+Orphans::Orphans(int children) : children_(children) {
+  const std::vector<pid_t> before = adopted({});
   before_.insert(before.begin(), before.end());
   ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);  // Linux 3.4; cannot fail
 }
@@ -247,8 +258,12 @@ Orphans::~Orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 0UL, 0UL, 0UL, 0UL); }
 
 std::vector<pid_t> Orphans::adopted(const std::set<pid_t>& own) const {
   std::vector<pid_t> pids;
-  for (const pid_t child : children_of(::getpid()))
-    if (!own.contains(child) && !before_.contains(child)) pids.push_back(child);
+  if (::lseek(children_, 0, SEEK_SET) != 0) return pids;
+  const std::string text = read_text(children_).value_or("");
+  for (const std::string_view word : split(trim(text), ' ')) {
+    const auto child = parse_int(word);
+    if (child && !own.contains(*child) && !before_.contains(*child)) pids.push_back(*child);
+  }
   return pids;
 }
 
@@ -262,9 +277,9 @@ void Orphans::reap(const std::set<pid_t>& own) {
   }
 }
 
-std::vector<Orphans::Left> Orphans::running(const std::set<pid_t>& own) const {
+std::vector<Orphans::Left> Orphans::running(const std::vector<pid_t>& adopted) {
   std::vector<Left> left;
-  for (const pid_t child : adopted(own)) {
+  for (const pid_t child : adopted) {
     for (const pid_t pid : process_tree(child)) {
       const auto info = process_info(pid);
       if (info && info->state != 'Z' && info->state != 'X') left.push_back({pid, info->name});

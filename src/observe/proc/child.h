@@ -78,6 +78,10 @@ class Child {
 // What the kernel tells of an ended process.
 ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_bytes);
 
+// The kernel's list of this process's children: those of its first thread, which starts them all
+// here, and to which orphans are given. Not valid where the kernel has none (CONFIG_PROC_CHILDREN).
+UniqueFd children_file();
+
 // What a command leaves behind: processes that go on when it ends, daemons and background jobs.
 //
 // While it runs, hwprof is the one to whom the kernel gives the command's orphans
@@ -85,8 +89,9 @@ ChildEnd child_end(int status, const rusage& usage, std::uint64_t start_rss_byte
 // CPU time is not lost; the price is that an orphan's parent is hwprof and not process 1.
 class Orphans {
  public:
-  // Children that this process has already are none of ours.
-  Orphans();
+  // Children that this process has already are none of ours. `children`: from children_file(),
+  // for as long as this lives.
+  explicit Orphans(int children);
   Orphans(const Orphans&) = delete;
   Orphans& operator=(const Orphans&) = delete;
   ~Orphans();  // who still runs goes on, and gets the next parent up
@@ -100,12 +105,13 @@ class Orphans {
     pid_t pid = 0;
     std::string name;
   };
-  // Those that run now, with what descends from them.
-  [[nodiscard]] std::vector<Left> running(const std::set<pid_t>& own) const;
+  // This process's children but those from before, and `own`. Looks no name up.
+  [[nodiscard]] std::vector<pid_t> adopted(const std::set<pid_t>& own) const;
+  // Those of them that run now, with what descends from them.
+  [[nodiscard]] static std::vector<Left> running(const std::vector<pid_t>& adopted);
 
  private:
-  [[nodiscard]] std::vector<pid_t> adopted(const std::set<pid_t>& own) const;
-
+  int children_;
   std::set<pid_t> before_;
   double user_s_ = 0, system_s_ = 0;
 };

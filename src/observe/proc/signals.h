@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <optional>
 
 #include "src/base/result.h"
@@ -28,6 +29,7 @@ class SignalWatch {
   struct Signal {
     int number = 0;
     bool from_kernel = false;  // the terminal's: the whole foreground group has it
+    [[nodiscard]] bool asks_for_end() const { return number != SIGUSR1 && number != SIGUSR2; }
   };
   // The next one that came; absent: none.
   std::optional<Signal> take();

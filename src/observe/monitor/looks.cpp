@@ -1,0 +1,71 @@
+#include "src/observe/monitor/looks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "src/base/text.h"
+#include "src/observe/proc/child.h"
+#include "src/observe/proc/processes.h"
+
+namespace hwprof::observe {
+namespace {
+
+using std::chrono::milliseconds;
+
+// An ordinary user's hwprof has no rights to hold it up for.
+Result<std::string> look(Errands& errands, milliseconds patience, const Errand& errand) {
+  return ::geteuid() == 0 ? errands.run(patience, errand) : errand();
+}
+
+}  // namespace
+
+Result<Account> account_of(pid_t pid, milliseconds patience) {
+  Errands errands;
+  const auto status = look(errands, patience, [pid]() -> Result<std::string> {
+    return read_text_file(fmt::format("/proc/{}/status", pid)).value_or("");
+  });
+  if (!status && status.error().code == ETIMEDOUT) {
+    return environment_error(
+        ETIMEDOUT,
+        fmt::format("whose process {0} is cannot be read: a process holds /proc/{0}", pid));
+  }
+  return account_in(status.value_or(""), pid);
+}
+
+double waited_for_cpu(Errands& errands, pid_t pid, milliseconds patience) {
+  const auto waited = look(errands, patience, [pid]() -> Result<std::string> {
+    const auto seconds = waited_for_cpu_s(pid);
+    return seconds ? fmt::format("{:.0f}", 1e9 * *seconds) : "";
+  });
+  const auto ns = parse_unsigned(waited ? *waited : "");
+  return ns ? 1e-9 * static_cast<double>(*ns) : -1;
+}
+
+std::vector<LeftProcess> left_behind(Errands& errands, const std::vector<pid_t>& adopted,
+                                     milliseconds patience) {
+  std::vector<LeftProcess> left;
+  if (adopted.empty()) return left;
+  const auto running = look(errands, patience, [&]() -> Result<std::string> {
+    std::string text;
+    for (const Orphans::Left& one : Orphans::running(adopted))
+      text += fmt::format("{} {}", one.pid, one.name) + '\0';
+    return text;
+  });
+  if (!running) {
+    for (const pid_t pid : adopted) left.push_back({pid, "not known"});
+    return left;
+  }
+  for (const std::string_view entry : split(*running, '\0')) {
+    const auto blank = entry.find(' ');
+    const auto pid = parse_int(entry.substr(0, blank));
+    if (pid && blank != std::string_view::npos)
+      left.push_back({*pid, std::string(entry.substr(blank + 1))});
+  }
+  return left;
+}
+
+}  // namespace hwprof::observe

@@ -1,0 +1,28 @@
+// What the monitor looks up in /proc of a user's processes: as root, by errands, which may not come
+// back; then it is not known.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <vector>
+
+#include "src/base/account.h"
+#include "src/base/result.h"
+#include "src/observe/monitor/client.h"
+#include "src/observe/monitor/errands.h"
+
+namespace hwprof::observe {
+
+// Whose a running process is.
+Result<Account> account_of(pid_t pid, std::chrono::milliseconds patience);
+
+// Of a process that has ended and is not yet waited for, in s; negative: not known.
+double waited_for_cpu(Errands& errands, pid_t pid, std::chrono::milliseconds patience);
+
+// Those of `adopted` that run now, with what descends from them; all of them, without names, where
+// that is not known.
+std::vector<LeftProcess> left_behind(Errands& errands, const std::vector<pid_t>& adopted,
+                                     std::chrono::milliseconds patience);
+
+}  // namespace hwprof::observe

@@ -1,0 +1,125 @@
+// hwprof as root, where another user holds a folder that it has to look into.
+#include "src/observe/monitor/errands.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "src/base/files.h"
+#include "tests/fuse_of_user.h"
+#include "tests/monitor_setup.h"
+
+namespace hwprof::observe {
+namespace {
+
+using namespace std::chrono_literals;
+using Held = FuseOfUser::Held;
+
+// Until somebody waits for the lock of the folder, with whom all others then wait.
+constexpr std::chrono::milliseconds kQueued{200};
+
+class HeldFolder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "an ordinary user writes by himself";
+    std::string name = std::filesystem::temp_directory_path() / "held-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    ::chmod(name.c_str(), 0755);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  std::string folder_;
+};
+
+TEST_F(HeldFolder, IsWrittenToInTimeOrNot) {
+  const std::string path = folder_ + "/report.json";
+  Errands errands;
+  const auto write = [&] { return write_file(path, "bytes"); };
+  ASSERT_TRUE(at_files(errands, std::span(&path, 1), 5s, write));
+  EXPECT_EQ(read_text_file(path), "bytes");
+  EXPECT_TRUE(errands.left().empty());
+  {
+    const FuseOfUser fuse(Held::kFolder, 0, folder_);
+    if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
+    ASSERT_TRUE(fuse.holds_somebody());
+    std::this_thread::sleep_for(kQueued);
+    const auto began = std::chrono::steady_clock::now();
+    const auto done = at_files(errands, std::span(&path, 1), 300ms, write);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ETIMEDOUT);
+    EXPECT_NE(done.error().what.find(path), std::string::npos) << done.error().what;
+    EXPECT_EQ(errands.left().size(), 1U);
+  }
+  for (const pid_t left : errands.left()) EXPECT_EQ(::waitpid(left, nullptr, 0), left);
+}
+
+TEST_F(HeldFolder, ErrorsOfAFileComeBackWhole) {
+  const std::string path = folder_ + "/missing/report.json";
+  Errands errands;
+  const auto apart =
+      at_files(errands, std::span(&path, 1), 5s, [&] { return check_writable(path); });
+  const auto here = check_writable(path);
+  ASSERT_FALSE(apart);
+  EXPECT_EQ(apart.error().what, here.error().what);
+  EXPECT_EQ(apart.error().hint, here.error().hint);
+  EXPECT_EQ(apart.error().code, here.error().code);
+}
+
+// Its end is told and its exit code passes, whoever holds its folder in /proc.
+TEST_F(HeldFolder, OfACommandHoldsNobodyUp) {
+  const std::string number = folder_ + "/pid", go = folder_ + "/go", why = folder_ + "/missing",
+                    done = folder_ + "/done";
+  ::chmod(folder_.c_str(), 0777);
+  const pid_t attacker = ::fork();
+  if (attacker == 0) {
+    std::string pid;
+    while ((pid = std::string(trim(read_text_file(number).value_or("")))).empty())
+      std::this_thread::sleep_for(1ms);
+    {
+      const FuseOfUser fuse(Held::kFolder, 0, "/proc/" + pid);
+      std::ofstream(why) << fuse.missing();
+      std::this_thread::sleep_for(kQueued);
+      std::ofstream(go) << "go";
+      for (int i = 0; i < 2000 && !std::filesystem::exists(done); ++i)
+        std::this_thread::sleep_for(10ms);
+    }
+    ::_exit(0);
+  }
+  const std::string script = fmt::format(
+      "echo $$ > {0}.new; mv {0}.new {0}; while [ ! -e {1} ]; do sleep 0.01; done; exit 5", number,
+      go);
+  const auto began = std::chrono::steady_clock::now();
+  std::string report;
+  const auto code = run_split(
+      {.command = {"/bin/sh", "-c", script},
+       .patience = {.look = 1s},
+       .write_report = [&](const std::string& bytes) { report = bytes; }},
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}, false));
+        TRY(monitor.release());
+        TRY(const CommandEnd end, monitor.wait());
+        TRY(monitor.save_report(fmt::format("exit {}", end.facts.exit)));
+        return 0;
+      },
+      [](MonitorClient&, const WorkerDeath&) { return -1; });
+  const auto took = std::chrono::steady_clock::now() - began;
+  std::ofstream(done) << "done";
+  ::waitpid(attacker, nullptr, 0);
+  const std::string missing = read_text_file(why).value_or("");
+  if (!missing.empty()) GTEST_SKIP() << missing;
+  EXPECT_LT(took, 10s);
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 5);
+  EXPECT_EQ(report, "exit 5");
+}
+
+}  // namespace
+}  // namespace hwprof::observe
