@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <nlohmann/json.hpp>
 
@@ -64,6 +65,34 @@ TEST(Flame, GivesABoxTheWidthOfItsShare) {
   EXPECT_THAT(text, HasSubstr("<title>sgemm_kernel\n30 samples, 75.00 %, 3 s</title>"
                               "<rect x=\"10.00\" y=\"54\" width=\"885.00\""));
   EXPECT_THAT(flame_svg({}, {"title", 997}), HasSubstr("no samples"));
+}
+
+// What tests/cli/pprof_test.py decodes, of names that no program should have.
+TEST(Flame, PacksAProfileWithoutWhatATerminalWouldObey) {
+  PlacedStacks stacks;
+  stacks.objects = {{"/a\x1b[31m.so", "", 5000}, {"/b.so", "beef", 0}};
+  stacks.places = {{.object = 1, .offset = 16, .lines = {{.file = "", .function = "\xff\xfe"}}},
+                   {.object = {}, .offset = 0, .lines = {{"new\nline.py", "f", 7, 3}}}};
+  stacks.stacks = {{"x\x1b]0;title", {0, 1}, 3}};
+  const std::string packed = pprof_profile(stacks, {.title = "t", .hz = 1000});
+  z_stream stream{};
+  ASSERT_EQ(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);
+  std::string text(10'000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  text.resize(stream.total_out);
+  inflateEnd(&stream);
+  EXPECT_THAT(text, HasSubstr("/a\\x1b[31m.so"));
+  EXPECT_THAT(text, HasSubstr("\\xff\\xfe"));
+  EXPECT_THAT(text, HasSubstr("new\\x0aline.py"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  // Three samples of a millisecond, in field 2 of a sample: 3 and 3,000,000.
+  EXPECT_THAT(text, HasSubstr(std::string("\x12\x05\x03\xc0\x8d\xb7\x01", 7)));
+  // The mapping of the second object behind the 8 KiB of the first: from 12 KiB to 16 KiB.
+  EXPECT_THAT(text, HasSubstr(std::string("\x08\x02\x10\x80\x60\x18\x80\x80\x01", 9)));
 }
 
 TEST(Flame, WritesASampledSpeedscopeProfile) {

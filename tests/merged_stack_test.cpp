@@ -4,10 +4,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace hwprof::observe {
 namespace {
 
 using ::testing::ElementsAre;
+
+struct NativeFrame {
+  std::string name;
+  FrameKind kind = FrameKind::kOther;
+};
+struct PythonCall {
+  std::string name;
+  bool from_c = false;
+};
 
 const NativeFrame kStart{"__libc_start_main", FrameKind::kCLibrary},
     kMain{"Py_RunMain", FrameKind::kInterpreter},
@@ -15,9 +28,19 @@ const NativeFrame kStart{"__libc_start_main", FrameKind::kCLibrary},
     kSort{"list_sort", FrameKind::kInterpreter}, kCopy{"memcpy", FrameKind::kCLibrary},
     kExtension{"array_matmul"}, kProduct{"sgemm"};
 
-std::vector<std::string> merged(const std::vector<NativeFrame>& native,
-                                const std::vector<PythonCall>& python) {
-  return merged_stack(native, python);
+// All outermost first, as one reads it.
+std::vector<std::string> merged(std::vector<NativeFrame> native, std::vector<PythonCall> python) {
+  std::reverse(native.begin(), native.end());
+  std::reverse(python.begin(), python.end());
+  std::vector<FrameKind> kinds;
+  for (const NativeFrame& frame : native) kinds.push_back(frame.kind);
+  std::vector<StackedLine> lines;
+  for (const PythonCall& call : python) lines.push_back({0, call.from_c});
+  std::vector<std::string> names;
+  for (const MergedFrame& frame : merged_stack(kinds, lines))
+    names.push_back(frame.python ? python[frame.index].name : native[frame.index].name);
+  std::reverse(names.begin(), names.end());
+  return names;
 }
 
 TEST(MergedStack, HasPythonInThePlaceOfTheInterpreter) {

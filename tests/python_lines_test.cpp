@@ -391,7 +391,7 @@ TEST_F(SampledFrames, AreFoundByARegisterThatWasPutAside) {
 }
 
 TEST(UserFrame, IsTheInnermostThatIsOfNoPackage) {
-  const PythonLine internals{"<__array_function__ internals>", "dot", 180},
+  const report::SourceLine internals{"<__array_function__ internals>", "dot", 180},
       package{"/usr/lib/python3/dist-packages/numpy/linalg/linalg.py", "svd", 1},
       user{"/home/me/train.py", "step", 7}, frozen{"<frozen importlib._bootstrap>", "_load", 1};
   EXPECT_EQ(user_frame({&internals, &package, &user}), 2U);
@@ -399,7 +399,7 @@ TEST(UserFrame, IsTheInnermostThatIsOfNoPackage) {
   EXPECT_EQ(user_frame({&frozen, &package}), 1U);
   EXPECT_EQ(user_frame({&frozen}), 0U);
   // What was typed, and what a package makes of text.
-  const PythonLine typed{"<string>", "<module>", 1};
+  const report::SourceLine typed{"<string>", "<module>", 1};
   EXPECT_EQ(user_frame({&internals, &typed}), 1U);
   EXPECT_EQ(user_frame({&typed, &package}), 1U);
 }
@@ -428,7 +428,8 @@ class LineTallyTest : public ::testing::Test {
     return none;
   }
 
-  LineStacks stacks_;
+  SourceLines lines_;
+  LineStacks stacks_{lines_};
   LineTally tally_;
   static constexpr std::uint32_t kPlace = 5, kWait = 9;  // native stacks
 };

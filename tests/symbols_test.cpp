@@ -81,7 +81,7 @@ TEST(Symbols, ComeWithLinesWhereThereIsDebugInformation) {
   ASSERT_TRUE(code);
   // Any byte of main() will do: look for the function by its name, a byte at a time.
   const CodeBytes around = code->code(offset_of_loop(HOT_LOOPS), 1U << 16U);
-  std::optional<SourceLine> line;
+  std::optional<report::SourceLine> line;
   for (std::uint64_t at = around.address; at < around.address + around.bytes.size(); ++at) {
     if (code->symbol(at) != "main") continue;
     line = code->line(at);

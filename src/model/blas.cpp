@@ -389,8 +389,8 @@ const Record& record<Executed>() {
                                 "futexes)"),
       field<&Executed::lines>("lines", "", "with `--lines`"),
       field<&Executed::stacks>("stacks", "",
-                               "of a page, and with `--flame`, `--folded` or `--speedscope`; else "
-                               "empty"),
+                               "of a page, and with `--flame`, `--folded`, `--speedscope` or "
+                               "`--pprof`; else empty"),
       field<&Executed::whole_stacks>("whole_stacks", "",
                                      "share of the samples whose stack reaches main or the start "
                                      "of its thread"),

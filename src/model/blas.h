@@ -281,6 +281,7 @@ struct Executed {
   // Only where they were asked for.
   std::vector<HotLine> lines;
   std::vector<FoldedStack> stacks;
+  PlacedStacks placed;  // the same, with --pprof; in no JSON
   // Of the stacks: those that reach main, or where their thread started.
   std::optional<double> whole_stacks;
   std::vector<std::string> notes;  // how sure it is

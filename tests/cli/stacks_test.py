@@ -164,7 +164,7 @@ class Refused(EvidenceTest):
 
     def test_stacks_need_samples(self):
         for option in [["--flame", self.path("x.svg")], ["--folded", self.path("x")],
-                       ["--speedscope", self.path("x")], ["--lines"]]:
+                       ["--speedscope", self.path("x")], ["--pprof", self.path("x")], ["--lines"]]:
             with self.subTest(option):
                 self.assert_nothing_ran("--no-samples", *option, names=[option[0], "--no-samples"])
 
@@ -174,7 +174,7 @@ class Refused(EvidenceTest):
                 self.assert_nothing_ran("--frequency=" + text, names=["--frequency", text])
 
     def test_files_that_cannot_be_written(self):
-        for option in ["--flame", "--folded", "--speedscope", "-o"]:
+        for option in ["--flame", "--folded", "--speedscope", "--pprof", "-o"]:
             with self.subTest(option):
                 self.assert_nothing_ran(option, "/no/such/folder/x.svg",
                                         names="/no/such/folder")

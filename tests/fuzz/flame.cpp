@@ -131,6 +131,21 @@ void check_speedscope(const std::vector<FoldedStack>& stacks, const FlameOptions
   }
 }
 
+// Every frame a place of its own.
+void check_pprof(const std::vector<FoldedStack>& stacks, const FlameOptions& options) {
+  PlacedStacks placed;
+  placed.objects = {{"/a.so", "beef", 1U << 20U}};
+  for (const FoldedStack& stack : stacks) {
+    PlacedStacks::Stack added{stack.frames.front(), {}, stack.samples};
+    for (const std::string& frame : stack.frames) {
+      added.places.push_back(placed.places.size());
+      placed.places.push_back({0, placed.places.size(), {{frame, frame, 1}}});
+    }
+    placed.stacks.push_back(std::move(added));
+  }
+  must(pprof_profile(placed, options).starts_with("\x1f\x8b"));
+}
+
 }  // namespace
 
 void fuzz(std::string_view text) {
@@ -146,4 +161,5 @@ void fuzz(std::string_view text) {
   must(Markup(std::string_view(page).substr(kDocumentType.size())).is_well_formed());
   check_folded(stacks);
   check_speedscope(stacks, options);
+  check_pprof(stacks, options);
 }

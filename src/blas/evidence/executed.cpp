@@ -164,6 +164,7 @@ report::Executed executed(const SampleProfile& profile) {
                std::back_inserter(executed.waiting), waits);
   executed.lines = profile.lines;
   executed.stacks = profile.stacks;
+  executed.placed = profile.placed;
   executed.whole_stacks = profile.whole_stacks;
   return executed;
 }

@@ -44,7 +44,8 @@ Evidence Evidence::prepare(const RunRequest& request) {
                              .stacks = request.stacks,
                              .unwind = request.stacks,
                              .lines = request.lines,
-                             .python = request.stacks || request.lines};
+                             .python = request.stacks || request.lines,
+                             .places = request.places};
   if (request.calls) {
     state->calls = blas::CallWatch::prepare({.command = request.command,
                                              .attach = request.attach,

@@ -37,7 +37,7 @@ void judge_run_blas(const RunRequest& request, report::Run& record);
 Result<void> check_report_output(const RunOptions& options);
 // What is written at the end, the whole or the verdict alone.
 using RunDocument = report::Document (*)(const report::Run&);
-// --flame, --folded, --speedscope; a file that fails is a warning.
+// --flame, --folded, --speedscope, --pprof; a file that fails is a warning.
 void write_stacks(const report::Run& record, const RunOptions& options,
                   observe::MonitorClient& monitor);
 

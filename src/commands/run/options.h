@@ -37,8 +37,9 @@ struct RunRequest {
   unsigned repeat = 0, warmup = 0;  // runs for the times alone, after the observed one
   bool ignore_failure = false;      // repeat whatever the exit code
   FixRequest fix;
-  bool layers = false;                 // the modules of PyTorch as regions
-  bool lines = false, stacks = false;  // of samples: by source line; call stacks
+  bool layers = false;  // the modules of PyTorch as regions
+  // Of samples: by source line; call stacks; these with files, lines and objects.
+  bool lines = false, stacks = false, places = false;
   report::RegionView region_view;
   std::string trace;          // file for each call of a region; empty: none
   double frequency_hz = 997;  // of samples, a CPU; a prime, so as not to beat with periodic work
@@ -47,8 +48,8 @@ struct RunRequest {
 struct RunOptions {
   RunRequest request;
   Output output;
-  std::string flame, folded, speedscope;  // files for the sampled stacks; empty: none
-  bool require_optimal_blas = false;      // exit with 1 unless it is
+  std::string flame, folded, speedscope, pprof;  // files for the sampled stacks; empty: none
+  bool require_optimal_blas = false;             // exit with 1 unless it is
 };
 
 }  // namespace hwprof

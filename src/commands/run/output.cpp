@@ -2,6 +2,8 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,15 @@ constexpr std::chrono::seconds kLongestCheck{10};
 constexpr int kNotTold = 3;  // whether the BLAS is optimal
 
 std::vector<std::string> files_of(const RunOptions& options) {
-  return {options.output.file, options.output.page, options.request.trace,
-          options.flame,       options.folded,      options.speedscope};
+  return {options.output.file, options.output.page, options.request.trace, options.flame,
+          options.folded,      options.speedscope,  options.pprof};
+}
+
+// Of "2026-11-25T14:20:00Z"; 0: of another text.
+std::int64_t unix_ns(const std::string& utc) {
+  tm time{};
+  if (::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
+  return static_cast<std::int64_t>(::timegm(&time)) * 1'000'000'000;
 }
 
 // The rest of a worker's task: its record is saved, and its exit code said.
@@ -63,7 +72,8 @@ Result<void> check_report_output(const RunOptions& options) {
   observe::Errands errands;
   const auto possible = observe::at_files(errands, files_of(options), kLongestCheck, [&] {
     return report::check_outputs(
-        options.output, {options.request.trace, options.flame, options.folded, options.speedscope});
+        options.output,
+        {options.request.trace, options.flame, options.folded, options.speedscope, options.pprof});
   });
   if (!possible) return usage_error(possible.error().what, possible.error().hint);
   return {};
@@ -73,7 +83,9 @@ void write_stacks(const report::Run& record, const RunOptions& options,
                   observe::MonitorClient& monitor) {
   const report::Executed& executed = record.blas.evidence.executed;
   const report::FlameOptions drawing{.title = shell_command(record.command),
-                                     .hz = executed.frequency_hz};
+                                     .hz = executed.frequency_hz,
+                                     .started_ns = unix_ns(record.started_utc),
+                                     .wall_ns = static_cast<std::int64_t>(1e9 * record.wall_s)};
   const auto flame = [&](std::span<const report::FoldedStack> stacks,
                          const report::FlameOptions& how) {
     return report::flame_for(options.flame, stacks, how);
@@ -93,6 +105,10 @@ void write_stacks(const report::Run& record, const RunOptions& options,
   write(options.flame, flame);
   write(options.folded, folded);
   write(options.speedscope, report::speedscope_json);
+  const auto pprof = [&](std::span<const report::FoldedStack>, const report::FlameOptions& how) {
+    return report::pprof_profile(executed.placed, how);
+  };
+  write(options.pprof, pprof);
 }
 
 Result<int> observe_apart(const RunOptions& options, RunDocument document, bool passes_exit_code,

@@ -76,12 +76,19 @@ void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& 
       .value("--speedscope", "FILE", to.speedscope, cli::any_text,
              "Write the stacks as JSON for speedscope. Default: do not.")
       .excludes(no_samples);
+  options
+      .value("--pprof", "FILE", to.pprof, cli::any_text,
+             "Write the stacks with files, lines and inlined functions as a profile for pprof, as "
+             "FILE.pb.gz. Default: do not.")
+      .excludes(no_samples);
 }
 
 // Whoever draws needs them; a page has them, too.
-bool draws_stacks(const RunOptions& options) {
-  return !options.flame.empty() || !options.folded.empty() || !options.speedscope.empty() ||
-         (options.request.samples && makes_page(options.output));
+void ask_for_stacks(RunOptions& options) {
+  options.request.places = !options.pprof.empty();
+  options.request.stacks = !options.flame.empty() || !options.folded.empty() ||
+                           !options.speedscope.empty() || options.request.places ||
+                           (options.request.samples && makes_page(options.output));
 }
 
 Result<pid_t> read_pid(const std::vector<std::string>& words) {
@@ -152,7 +159,7 @@ cli::Action run_command(cli::Options& options) {
       "command, 126 when it cannot be run; 2 for wrong options, before anything runs.");
   return [to](const cli::CommandLine& line) -> Result<int> {
     to->request.command = line.command;
-    to->request.stacks = draws_stacks(*to);
+    ask_for_stacks(*to);
     if (line.command.empty()) {
       return usage_error("the command to run is missing", "hwprof run [OPTIONS] -- COMMAND ARGS");
     }
@@ -174,7 +181,7 @@ cli::Action attach_command(cli::Options& options) {
   options.footer("The process is never stopped, and goes on when hwprof detaches or is killed.");
   return [to, words](const cli::CommandLine&) -> Result<int> {
     TRY(to->request.attach, read_pid(*words));
-    to->request.stacks = draws_stacks(*to);
+    ask_for_stacks(*to);
     return observe_apart(*to, report::run_document, true, conclude_attach);
   };
 }

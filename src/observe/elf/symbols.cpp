@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/observe/elf/code_units.h"
 #include "src/observe/elf/debug_file.h"
 #include "src/observe/elf/elf_file.h"
 
@@ -41,6 +42,7 @@ struct ElfCode::State {
   std::unique_ptr<Dwfl, DwflEnd> dwfl;
   Dwfl_Module* module = nullptr;
   GElf_Addr bias = 0;
+  CodeUnits units;
   bool tried = false, usable = false;
 
   [[nodiscard]] const ElfSegment* segment(std::uint64_t file_offset) const {
@@ -152,16 +154,20 @@ std::string ElfCode::symbol(std::uint64_t file_offset) {
   return demangle(name);
 }
 
-std::optional<SourceLine> ElfCode::line(std::uint64_t file_offset) {
+std::optional<report::SourceLine> ElfCode::line(std::uint64_t file_offset) {
   const auto address = state_->address(file_offset);
-  if (!address) return std::nullopt;
-  Dwfl_Line* found = dwfl_module_getsrc(state_->module, *address);
-  if (found == nullptr) return std::nullopt;
-  int number = 0;
-  const char* file = dwfl_lineinfo(found, nullptr, &number, nullptr, nullptr, nullptr);
-  if (file == nullptr || number <= 0) return std::nullopt;
-  return SourceLine{file, number};
+  return address ? state_->units.line(state_->module, *address) : std::nullopt;
 }
+
+std::vector<report::SourceLine> ElfCode::lines(std::uint64_t file_offset) {
+  const auto address = state_->address(file_offset);
+  return address ? state_->units.lines(state_->module, *address)
+                 : std::vector<report::SourceLine>();
+}
+
+const std::string& ElfCode::build_id() const { return state_->build_id; }
+
+std::uint64_t ElfCode::bytes() const { return static_cast<std::uint64_t>(state_->opened.st_size); }
 
 bool ElfCode::changed() const {
   struct stat now {};

@@ -13,13 +13,9 @@
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
+#include "src/model/stacks.h"
 
 namespace hwprof::observe {
-
-struct SourceLine {
-  std::string file;
-  int line = 0;
-};
 
 struct CodeBytes {
   std::uint64_t address = 0;  // of the first; file offset of ElfCode, else in the process
@@ -37,11 +33,18 @@ class ElfCode {
 
   // Demangled; "" where no symbol (dynamic, static, or of separate debug information) covers it.
   [[nodiscard]] std::string symbol(std::uint64_t file_offset);
-  [[nodiscard]] std::optional<SourceLine> line(std::uint64_t file_offset);
+  // Of the innermost function, which may be an inlined one; its name is not looked up.
+  [[nodiscard]] std::optional<report::SourceLine> line(std::uint64_t file_offset);
+  // The same with those around it, innermost first: each function stands, inlined, within the next.
+  // The last has no name, which symbol() has. Takes a walk through what the compiler says of the
+  // whole source file. Empty: no line is known.
+  [[nodiscard]] std::vector<report::SourceLine> lines(std::uint64_t file_offset);
   // Up to `reach` bytes before and behind, within the segment; empty when the file cannot be read
   // or was written to since it was opened.
   [[nodiscard]] CodeBytes code(std::uint64_t file_offset, std::uint64_t reach) const;
   [[nodiscard]] bool changed() const;
+  [[nodiscard]] const std::string& build_id() const;  // hexadecimal; "": it has none
+  [[nodiscard]] std::uint64_t bytes() const;          // of the file
   // Of the file, as long as this lives.
   [[nodiscard]] int descriptor() const;
   // Pointers to sched_yield that the dynamic loader fills in, at the file offsets at which code at

@@ -3,20 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
-#include <tuple>
 #include <vector>
 
 #include "src/observe/python/frames.h"
+#include "src/observe/python/source_lines.h"
 
 namespace hwprof::observe {
-
-struct PythonLine {
-  std::string file, function;
-  std::int32_t line = 0;
-
-  auto operator<=>(const PythonLine&) const = default;  // NOLINT(modernize-use-nullptr)
-};
 
 // A line in a stack.
 struct StackedLine {
@@ -28,6 +20,8 @@ struct StackedLine {
 
 class LineStacks {
  public:
+  explicit LineStacks(SourceLines& lines) : lines_(lines) {}
+
   // 0 where there is no room for another one.
   std::uint32_t number(const std::vector<PythonFrame>& frames);
 
@@ -35,11 +29,12 @@ class LineStacks {
   [[nodiscard]] const std::vector<StackedLine>& lines_of(std::uint32_t stack) const {
     return stacks_.at(stack);
   }
-  [[nodiscard]] const PythonLine& line(std::uint32_t number) const { return *lines_.at(number); }
+  [[nodiscard]] const report::SourceLine& line(std::uint32_t number) const {
+    return lines_.line(number);
+  }
 
  private:
-  std::map<PythonLine, std::uint32_t> line_numbers_;
-  std::vector<const PythonLine*> lines_;
+  SourceLines& lines_;
   std::map<std::vector<StackedLine>, std::uint32_t> stack_numbers_;
   std::vector<std::vector<StackedLine>> stacks_ = {{}};
 };

@@ -1,54 +1,47 @@
 #include "src/observe/python/merged_stack.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace hwprof::observe {
 namespace {
 
-bool evaluates(const NativeFrame& frame) { return frame.kind == FrameKind::kEvaluates; }
+bool evaluates(FrameKind kind) { return kind == FrameKind::kEvaluates; }
 
-// Where the functions begin that one frame of the interpreter runs, in `python`.
-std::vector<std::size_t> group_begins(std::span<const PythonCall> python) {
-  std::vector<std::size_t> begins;
+// Behind the functions that each frame of the interpreter runs, in `python`.
+std::vector<std::size_t> group_ends(std::span<const StackedLine> python) {
+  std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < python.size(); ++i)
-    if (i == 0 || python[i].from_c) begins.push_back(i);
-  return begins;
+    if (i + 1 == python.size() || python[i].from_c) ends.push_back(i + 1);
+  return ends;
 }
 
 }  // namespace
 
-std::vector<std::string> merged_stack(std::span<const NativeFrame> native,
-                                      std::span<const PythonCall> python) {
-  std::vector<std::string> merged;
-  const auto add_python = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) merged.push_back(python[i].name);
+std::vector<MergedFrame> merged_stack(std::span<const FrameKind> native,
+                                      std::span<const StackedLine> python) {
+  std::vector<MergedFrame> merged;
+  std::size_t taken = 0;  // of `python`
+  const auto add_python = [&](std::size_t end) {
+    for (; taken < end; ++taken) merged.push_back({true, taken});
   };
-  const std::vector<std::size_t> begins = group_begins(python);
-  auto evaluations =
+  const std::vector<std::size_t> ends = group_ends(python);
+  const auto evaluations =
       static_cast<std::size_t>(std::count_if(native.begin(), native.end(), evaluates));
-  if (evaluations < begins.size())
-    add_python(0, evaluations > 0 ? begins[begins.size() - evaluations] : python.size());
   const bool replaces = !python.empty() && evaluations > 0;
-  bool outside = true;  // no frame of Python yet
-  for (const NativeFrame& frame : native) {
-    if (!replaces || evaluations == 0) {
-      merged.push_back(frame.name);
-    } else if (!evaluates(frame)) {
-      const bool leads_to_python =
-          frame.kind == FrameKind::kInterpreter || (outside && frame.kind == FrameKind::kCLibrary);
-      if (!leads_to_python) merged.push_back(frame.name);
+  std::size_t met = 0;  // of them
+  for (std::size_t i = 0; i < native.size(); ++i) {
+    if (replaces && evaluates(native[i]) && met < ends.size()) {
+      add_python(ends[met]);
     } else {
-      outside = false;
-      const std::size_t left = evaluations--;  // this one and those further in
-      if (left > begins.size()) {
-        merged.push_back(frame.name);
-      } else {
-        const std::size_t group = begins.size() - left;
-        add_python(begins[group], left > 1 ? begins[group + 1] : python.size());
-      }
+      const bool outside = met == evaluations;  // of all of Python
+      const bool leads_to_python =
+          replaces && met > 0 &&
+          (native[i] == FrameKind::kInterpreter || (outside && native[i] == FrameKind::kCLibrary));
+      if (!leads_to_python) merged.push_back({false, i});
     }
+    if (evaluates(native[i])) ++met;
   }
+  add_python(python.size());
   return merged;
 }
 

@@ -2,10 +2,12 @@
 // the place of the interpreter's own that run them. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "src/observe/python/line_stacks.h"
 
 namespace hwprof::observe {
 
@@ -16,20 +18,15 @@ enum class FrameKind : std::uint8_t {
   kEvaluates,    // of that, the function that runs Python's
 };
 
-struct NativeFrame {
-  std::string name;
-  FrameKind kind = FrameKind::kOther;
+struct MergedFrame {
+  bool python = false;
+  std::size_t index = 0;  // in the stack of its side
 };
 
-struct PythonCall {
-  std::string name;
-  bool from_c = false;  // C called it: it is the outermost that its frame of the interpreter runs
-};
-
-// Both outermost first, and so is the result. What of the interpreter leads to a function of Python
+// All innermost first, as samples have them. What of the interpreter leads to a function of Python
 // is left out, and of the C library what starts the interpreter's thread; what a function of Python
 // calls stays. Where one side knows more callers than the other, the innermost belong together.
-std::vector<std::string> merged_stack(std::span<const NativeFrame> native,
-                                      std::span<const PythonCall> python);
+std::vector<MergedFrame> merged_stack(std::span<const FrameKind> native,
+                                      std::span<const StackedLine> python);
 
 }  // namespace hwprof::observe

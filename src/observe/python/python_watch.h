@@ -54,7 +54,7 @@ struct PythonLook {
 
 class PythonWatch {
  public:
-  explicit PythonWatch(ProcessMemory& memory) : memory_(memory) {}
+  PythonWatch(ProcessMemory& memory, SourceLines& lines) : memory_(memory), stacks_(lines) {}
 
   // What becomes of processes.
   void apply(const Record& record);

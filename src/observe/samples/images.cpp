@@ -226,9 +226,20 @@ std::string Images::symbol(CodePlace place) {
   return image.path == kGeneratedCode ? jit_map(image).symbol(place.at) : "";
 }
 
-std::optional<SourceLine> Images::line(CodePlace place) {
+std::optional<report::SourceLine> Images::line(CodePlace place) {
   Image& image = images_.at(place.image);
   return image.file ? image.file->line(place.at) : std::nullopt;
+}
+
+std::vector<report::SourceLine> Images::lines(CodePlace place) {
+  Image& image = images_.at(place.image);
+  return image.file ? image.file->lines(place.at) : std::vector<report::SourceLine>();
+}
+
+std::optional<report::PlacedStacks::Object> Images::object(CodePlace place) const {
+  const Image& image = images_.at(place.image);
+  if (!image.file) return std::nullopt;
+  return report::PlacedStacks::Object{image.path, image.file->build_id(), image.file->bytes()};
 }
 
 CodePlace Images::in_program(CodePlace place) const {
@@ -239,6 +250,10 @@ CodePlace Images::in_program(CodePlace place) const {
 bool Images::is_thread_runtime(CodePlace place) const {
   return is_named(path(place),
                   {"libgomp.", "libgomp-", "libomp.", "libomp-", "libiomp5", "libtbb."});
+}
+
+bool Images::is_interpreter(CodePlace place) const {
+  return is_named(path(place), {"python3", "libpython3"});
 }
 
 bool Images::is_c_library(CodePlace place) const {

@@ -42,7 +42,11 @@ class Images {
 
   [[nodiscard]] const std::string& path(CodePlace place) const;
   std::string symbol(CodePlace place);  // in the kernel: of who called it, or its file
-  std::optional<SourceLine> line(CodePlace place);
+  std::optional<report::SourceLine> line(CodePlace place);
+  // As ElfCode::lines().
+  std::vector<report::SourceLine> lines(CodePlace place);
+  // The file; absent of code that stands in none.
+  [[nodiscard]] std::optional<report::PlacedStacks::Object> object(CodePlace place) const;
   LoopJudgement judge(CodePlace place);  // of its loop; the kernel: none
   // In the kernel: whose code called it; else `place` itself.
   [[nodiscard]] CodePlace in_program(CodePlace place) const;
@@ -53,6 +57,7 @@ class Images {
   // its own.
   [[nodiscard]] bool is_c_library(CodePlace place) const;
   [[nodiscard]] bool is_thread_runtime(CodePlace place) const;
+  [[nodiscard]] bool is_interpreter(CodePlace place) const;  // Python's own code
   std::optional<std::uint64_t> function_begin(CodePlace place);
 
   // Of the code at `address`, and where that is in it; without a table where it lies in no file.

@@ -33,7 +33,7 @@ struct LineCalls {
 };
 
 struct LineSamples {
-  PythonLine line;
+  report::SourceLine line;
   double self = 0;                      // in it, and in what it calls that is no code of the user's
   double total = 0;                     // anywhere under it
   std::map<std::string, double> parts;  // of self outside timed calls, by what ran

@@ -63,18 +63,18 @@ bool is_typed(const std::string& file) {
 
 }  // namespace
 
-bool is_users(const PythonLine& line, const PythonLine& outermost) {
+bool is_users(const report::SourceLine& line, const report::SourceLine& outermost) {
   const auto in = [&](const char* folder) { return line.file.find(folder) != std::string::npos; };
   if (!is_named_file(line.file)) return is_typed(line.file) && is_typed(outermost.file);
   return !in("/site-packages/") && !in("/dist-packages/") && !in("/lib/python3");
 }
 
-std::size_t user_frame(const std::vector<const PythonLine*>& stack) {
+std::size_t user_frame(const std::vector<const report::SourceLine*>& stack) {
   auto found = std::find_if(stack.begin(), stack.end(),
-                            [&](const PythonLine* line) { return is_users(*line, *stack.back()); });
+                            [&](const report::SourceLine* line) { return is_users(*line, *stack.back()); });
   if (found == stack.end())
     found = std::find_if(stack.begin(), stack.end(),
-                         [](const PythonLine* line) { return is_named_file(line->file); });
+                         [](const report::SourceLine* line) { return is_named_file(line->file); });
   return found != stack.end() ? static_cast<std::size_t>(found - stack.begin()) : 0;
 }
 
@@ -233,7 +233,7 @@ LineProfile LineTally::finish(const LineStacks& stacks, const NameOf& name_of) {
   // The samples of a stack; gives the line that has them as its own.
   const auto add = [&](std::uint32_t stack, double samples) -> LineSamples& {
     const std::vector<StackedLine>& stacked = stacks.lines_of(stack);
-    std::vector<const PythonLine*> frames;
+    std::vector<const report::SourceLine*> frames;
     for (const StackedLine& one : stacked) frames.push_back(&stacks.line(one.line));
     const std::size_t own = user_frame(frames);
     std::set<std::uint32_t> counted;  // a recursion is under its line once

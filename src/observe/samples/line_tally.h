@@ -20,10 +20,10 @@
 namespace hwprof::observe {
 
 // A line of a file, and not of a package that was installed or of Python's own library.
-bool is_users(const PythonLine& line, const PythonLine& outermost);
+bool is_users(const report::SourceLine& line, const report::SourceLine& outermost);
 // Which frame of a stack, innermost first, has its time: the innermost one of the user's, else of
 // any file, else the first.
-std::size_t user_frame(const std::vector<const PythonLine*>& stack);
+std::size_t user_frame(const std::vector<const report::SourceLine*>& stack);
 
 class LineTally {
  public:

@@ -26,19 +26,9 @@ constexpr const char* kEvaluates = "_PyEval_EvalFrameDefault";
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-bool is_interpreter(const std::string& file) {
-  return file.starts_with("python3") || file.starts_with("libpython3");
-}
-
-std::vector<PythonCall> python_calls(const LineStacks& python, std::uint32_t stack) {
-  std::vector<PythonCall> calls;
-  for (const StackedLine& one : python.lines_of(stack)) {
-    const PythonLine& line = python.line(one.line);
-    calls.push_back(
-        {fmt::format("{} ({}:{})", line.function, base_name(line.file), line.line), one.from_c});
-  }
-  std::reverse(calls.begin(), calls.end());
-  return calls;
+// "train (train.py:12)"
+std::string python_name(const report::SourceLine& line) {
+  return fmt::format("{} ({}:{})", line.function, base_name(line.file), line.line);
 }
 
 }  // namespace
@@ -106,14 +96,27 @@ LoopJudgement SampleTable::judge(CodePlace place) {
   return judged_.emplace(place, images.judge(place)).first->second;
 }
 
-NativeFrame SampleTable::frame(CodePlace place) {
-  const std::string& name = symbol(place);
+std::string SampleTable::frame_name(CodePlace place) {
   const std::string file = base_name(images.path(place));
-  FrameKind kind = images.is_c_library(place) ? FrameKind::kCLibrary : FrameKind::kOther;
-  if (is_interpreter(file))
-    kind = name.starts_with(kEvaluates) ? FrameKind::kEvaluates : FrameKind::kInterpreter;
-  if (!name.empty() && !Images::is_kernel(place)) return {name, kind};
-  return {file.starts_with('[') ? file : fmt::format("[{}]", file), kind};
+  if (!Images::is_kernel(place)) {
+    if (const std::string& name = symbol(place); !name.empty()) return name;
+  }
+  return file.starts_with('[') ? file : fmt::format("[{}]", file);
+}
+
+FrameKind SampleTable::kind(CodePlace place) {
+  if (images.is_interpreter(place)) {
+    return symbol(place).starts_with(kEvaluates) ? FrameKind::kEvaluates : FrameKind::kInterpreter;
+  }
+  return images.is_c_library(place) ? FrameKind::kCLibrary : FrameKind::kOther;
+}
+
+std::vector<MergedFrame> SampleTable::merged(std::span<const CodePlace> places,
+                                             std::span<const StackedLine> python) {
+  std::vector<FrameKind> kinds;
+  kinds.reserve(places.size());
+  for (const CodePlace place : places) kinds.push_back(kind(place));
+  return merged_stack(kinds, python);
 }
 
 void SampleTable::add_spots(SampleProfile& profile, bool lines) {
@@ -176,15 +179,17 @@ void SampleTable::add_stacks(const LineProfile& tallied, const LineStacks& pytho
   std::uint64_t all = 0, single = 0;
   for (const auto& [numbers, samples] : tallied.stacks) {
     const NativeStack& stack = stacks.stack(numbers.first);
-    std::vector<NativeFrame> native;
-    for (auto place = stack.places.rbegin(); place != stack.places.rend(); ++place)
-      native.push_back(frame(*place));
-    std::vector<std::string> frames = {stack.process.empty() ? "[process]" : stack.process};
-    for (std::string& name : merged_stack(native, python_calls(python, numbers.second)))
-      frames.push_back(std::move(name));
+    const std::vector<StackedLine>& lines = python.lines_of(numbers.second);
+    std::vector<std::string> frames;
+    for (const MergedFrame& one : merged(stack.places, lines)) {
+      frames.push_back(one.python ? python_name(python.line(lines[one.index].line))
+                                  : frame_name(stack.places[one.index]));
+    }
+    frames.push_back(stack.process);
+    std::reverse(frames.begin(), frames.end());
     named[std::move(frames)] += samples;
     all += samples;
-    if (native.size() == 1) single += samples;
+    if (stack.places.size() == 1) single += samples;
   }
   for (const auto& [frames, samples] : named) profile.stacks.push_back({frames, samples});
   if (const std::string note = stacks.note(); !note.empty()) profile.notes.push_back(note);
@@ -201,7 +206,7 @@ std::string SampleTable::what_ran(CodePlace place) {
   const CodePlace in_program = images.in_program(place);
   if (in_program != CodePlace{} && judge(in_program).wait != Wait::kNone) return kWaiting;
   const std::string file = base_name(images.path(place));
-  return is_interpreter(file) ? kPythonItself : file;
+  return images.is_interpreter(place) ? kPythonItself : file;
 }
 
 SampleProfile SampleTable::resolve(const SamplingOptions& options) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ class SampleTable {
   SampleProfile resolve(const SamplingOptions& options);
   // As line_profile.h has it; after resolve().
   std::string what_ran(CodePlace place);
+  // What a frame is called: its symbol, or "[libfoo.so]".
+  std::string frame_name(CodePlace place);
+  // As merged_stack() has it, of sampled places.
+  std::vector<MergedFrame> merged(std::span<const CodePlace> places,
+                                  std::span<const StackedLine> python);
   // Names the stacks of the samples that `tallied` has; after resolve().
   void add_stacks(const LineProfile& tallied, const LineStacks& python, SampleProfile& profile);
 
@@ -53,7 +59,7 @@ class SampleTable {
   const std::string& symbol(CodePlace place);
   // Nothing is known of it once judging has taken too long.
   LoopJudgement judge(CodePlace place);
-  NativeFrame frame(CodePlace place);
+  FrameKind kind(CodePlace place);
 
   std::map<CodePlace, Hits> hits_;
   std::deque<Recent> recent_;  // of the last period

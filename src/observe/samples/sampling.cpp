@@ -24,7 +24,9 @@
 #include "src/observe/proc/process_memory.h"
 #include "src/observe/proc/processes.h"
 #include "src/observe/python/python_watch.h"
+#include "src/observe/samples/code_lines.h"
 #include "src/observe/samples/line_tally.h"
+#include "src/observe/samples/placed_stacks.h"
 #include "src/observe/samples/sample_table.h"
 #include "src/observe/samples/sampled_code.h"
 #include "src/observe/unwind/sample_memory.h"
@@ -104,7 +106,8 @@ struct Sampling::State {
   AddressSpaces spaces;
   ProcessMemory living;
   SampleTable table;
-  PythonWatch python{living};
+  SourceLines source_lines;
+  PythonWatch python{living, source_lines};
   LineTally lines;
   std::uint64_t lost = 0, throttled = 0;
   std::vector<std::string> notes;
@@ -228,7 +231,8 @@ void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
   const UnwoundStack stack = options.unwind ? unwound(sample, time_ns, look) : UnwoundStack();
   if (options.python && !options.unwind) python.settle(look, nullptr);
   if (!options.stacks && !options.python) return;
-  NativeStack native{.process = spaces.name(sample.pid), .places = {hit}};
+  const std::string process = spaces.name(sample.pid);
+  NativeStack native{.process = process.empty() ? "[process]" : process, .places = {hit}};
   if (options.stacks) add_callers(sample, stack, native.places);
   lines.add(table.stacks.number(std::move(native)), sample.pid, sample.tid, time_ns,
             std::move(look.read));
@@ -324,6 +328,12 @@ SampleProfile Sampling::finish() {
     return state.table.what_ran(state.table.stacks.hit(native));
   });
   if (state.options.stacks) state.table.add_stacks(lines, state.python.stacks(), profile);
+  if (state.options.places) {
+    CodeLines code;
+    code.look_up(state.table.images, state.table.stacks, CodeLines::Of::kAllObjects);
+    profile.placed = placed_stacks(lines, state.table, code, state.python.stacks());
+    if (!code.note().empty()) profile.notes.push_back(code.note());
+  }
   lines.versions = state.python.versions();
   lines.notes = state.python.notes();
   if (state.options.lines && state.python.met()) {

@@ -30,6 +30,8 @@ struct SamplingOptions {
   // Functions of Python in the stacks, from its interpreters: some 20 reads of their memory a
   // sample.
   bool python = false;
+  // The stacks once more with objects, lines and inlined functions.
+  bool places = false;
   UnwoundHook hook = {};  // gets each sample with its stack, unwound, in the order of time
 };
 
@@ -81,6 +83,7 @@ struct SampleProfile {
   std::vector<ThreadSamples> threads;
   std::vector<HotSpot> spots;  // most samples first
   std::vector<report::FoldedStack> stacks;
+  report::PlacedStacks placed;
   // Of the samples that were unwound, whose stacks reach the entry of the program, through main, or
   // the start of their thread.
   std::optional<double> whole_stacks;

@@ -11,7 +11,10 @@ constexpr std::size_t kMaximumStacks = 200'000, kMaximumFrames = 8'000'000;
 
 std::uint32_t StackTable::number(NativeStack stack) {
   const auto known = numbers_.find(stack);
-  if (known != numbers_.end()) return known->second;
+  if (known != numbers_.end()) {
+    ++samples_[known->second];
+    return known->second;
+  }
   const std::size_t frames = stack.places.size();
   if (frames > 1 && (stacks_.size() >= kMaximumStacks || frames_ + frames > kMaximumFrames)) {
     ++cut_;
@@ -20,6 +23,7 @@ std::uint32_t StackTable::number(NativeStack stack) {
   }
   frames_ += frames;
   const auto number = static_cast<std::uint32_t>(stacks_.size());
+  samples_.push_back(1);
   stacks_.push_back(&numbers_.emplace(std::move(stack), number).first->first);
   return number;
 }
