@@ -576,7 +576,16 @@ report::Run made_run() {
   product.shapes = {{.m = 512, .n = 256, .k = 512, .count = 200, .time_ns = 0.2e9}};
   use.calls = {product};
   use.parts = {{"Python", 0.125}};
-  run.lines = {use};
+  LineUse compiled;
+  compiled.file = "/home/me/step.cpp";
+  compiled.line = 7;
+  compiled.function = "advance(double*, int)";
+  compiled.language = Language::kNative;
+  compiled.source = "x[i] += dt * v[i];";
+  compiled.self_share = compiled.total_share = 0.125;
+  compiled.cpu_ns = 0.1e9;
+  compiled.parts = {{"own code", 0.09375}, {"[kernel]", 0.03125}};
+  run.lines = {use, compiled};
   run.lines_known = {.coverage = 0.75,
                      .versions = {"Python 3.11.2"},
                      .gaps = {{"worker threads that waited", 0.25}},

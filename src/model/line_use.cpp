@@ -31,7 +31,9 @@ template <>
 const Record& record<LinePart>() {
   static constexpr Field kFields[] = {
       field<&LinePart::what>(
-          "what", "", "`Python` itself, `waiting`, `[page faults]`, `[kernel]`, or a file's name"),
+          "what", "",
+          "`Python` itself, `own code` of a compiled line, `waiting`, `[page faults]`, `[kernel]`, "
+          "or a file's name"),
       field<&LinePart::share>("share", "", "of the program's CPU time"),
   };
   static constexpr Record kRecord{"LinePart", "What a line ran that is no timed call.", kFields};
@@ -41,21 +43,22 @@ const Record& record<LinePart>() {
 template <>
 const Record& record<LineUse>() {
   static constexpr Field kFields[] = {
-      field<&LineUse::file>("file", "", "as Python names it"),
+      field<&LineUse::file>("file", "", "as Python names it, or debug information"),
       field<&LineUse::line>("line", "", ""),
       field<&LineUse::function>("function", "", "its qualified name"),
+      field<&LineUse::language>("language", "", ""),
       field<&LineUse::source>("source", "", "the line's text; null: the file is not there"),
       field<&LineUse::self_share>(
           "self_share", "",
-          "of the program's CPU time: in the line, in installed packages and native code that it "
-          "calls"),
+          "of the program's CPU time: in the line, and in code that it calls and that has no line "
+          "of the program's own"),
       field<&LineUse::total_share>("total_share", "",
                                    "the same, and in the program's own functions"),
       field<&LineUse::cpu_ns>("cpu_ns", "ns", "of `self_share`"),
       field<&LineUse::calls>("calls", "", "of `self_share`: in timed calls; most time first"),
       field<&LineUse::parts>("parts", "", "the rest of `self_share`; most time first"),
   };
-  static constexpr Record kRecord{"LineUse", "A line of Python source.", kFields};
+  static constexpr Record kRecord{"LineUse", "A line of the program's source.", kFields};
   return kRecord;
 }
 

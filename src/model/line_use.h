@@ -1,4 +1,4 @@
-// Where the CPU time of a program went by the lines of its Python, and what ran under each.
+// Where the CPU time of a program went by its source lines, and what ran under each.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "src/model/blas.h"
 #include "src/model/fields.h"
+#include "src/model/stacks.h"
 
 namespace hwprof::model {
 
@@ -28,7 +29,7 @@ struct LineCall {
 
 // What a line ran that is no timed call.
 struct LinePart {
-  std::string what;  // "Python", "waiting", or the name of a file
+  std::string what;  // "Python", "own code", "waiting", or the name of a file
   double share = 0;  // of the program's CPU time
 };
 
@@ -36,6 +37,7 @@ struct LineUse {
   std::string file;
   std::int32_t line = 0;
   std::string function;
+  Language language = Language::kPython;
   std::optional<std::string> source;  // absent: the file is not there
   // Of the program's CPU time: in the line and in libraries that it calls; anywhere under it.
   double self_share = 0, total_share = 0;

@@ -103,8 +103,8 @@ struct Run {
   std::optional<Repeats> repeats;
   std::optional<Fix> fix;                 // with --try-fix or --try
   std::optional<ThreadUse> threads;       // what they did with their CPUs
-  std::vector<LineUse> lines;             // of Python, with --lines; most CPU time first
-  std::optional<LinesKnown> lines_known;  // absent: not asked for, or no Python ran
+  std::vector<LineUse> lines;             // with --lines; most CPU time first
+  std::optional<LinesKnown> lines_known;  // absent: not asked for, or no sample was taken
   std::optional<Regions> regions;         // that the program made through libhwprof
   // With --layers: the modules of PyTorch by name and by type, most self time first.
   std::vector<Module> modules, module_types;

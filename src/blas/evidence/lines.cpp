@@ -1,6 +1,7 @@
 #include "src/blas/evidence/lines.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 1000, kMostShapes = 32;
 constexpr double kEnoughForCores = 20;  // samples
+constexpr double kWorthSaying = 0.05;   // of the samples
 
 using ShapeKey = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, std::uint64_t,
                             bool, bool, bool, bool>;
@@ -137,6 +139,26 @@ std::vector<report::LineCall> calls_of(const observe::LineSamples& line, const C
   return calls;
 }
 
+// Who calls a BLAS that was installed without line information cannot change that.
+std::string unlined_note(const observe::LineProfile& profile,
+                         const report::BlasEvidence& evidence) {
+  std::vector<std::string> names;
+  double samples = 0;
+  for (const auto& [path, of_file] : profile.unlined) {
+    const bool is_blas =
+        std::any_of(evidence.loaded.begin(), evidence.loaded.end(), [&](const auto& loaded) {
+          return loaded.path == path && loaded.provider != report::Provider::kNone;
+        });
+    if (is_blas || of_file < kWorthSaying * profile.samples) continue;
+    names.push_back(path.substr(path.rfind('/') + 1));
+    samples += of_file;
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "build with -g: {:.0f} % of the samples lie in or under code without line information in {}",
+      100 * samples / profile.samples, fmt::join(names, ", "));
+}
+
 }  // namespace
 
 Lines lines_of(const observe::LineProfile& profile, const std::vector<observe::CallKind>& kinds,
@@ -155,6 +177,7 @@ Lines lines_of(const observe::LineProfile& profile, const std::vector<observe::C
     report::LineUse use{.file = line.line.file,
                         .line = line.line.line,
                         .function = line.line.function,
+                        .language = line.line.language,
                         .source = {},
                         .self_share = line.self / all,
                         .total_share = line.total / all,
@@ -171,6 +194,8 @@ Lines lines_of(const observe::LineProfile& profile, const std::vector<observe::C
     result.known.gaps.push_back({reason, samples / all});
   most_share_first(result.known.gaps);
   result.known.notes.insert(result.known.notes.end(), profile.notes.begin(), profile.notes.end());
+  if (std::string note = unlined_note(profile, evidence); !note.empty())
+    result.known.notes.push_back(std::move(note));
   return result;
 }
 

@@ -1,4 +1,4 @@
-// The lines of a program's Python with the calls that each made: samples say how the calls of a
+// The lines of a program with the calls that each made: samples say how the calls of a
 // routine and shape are shared by lines, the audit library how many there were and how long they
 // took. Pure.
 #pragma once

@@ -9,8 +9,8 @@ namespace hwprof {
 
 void add_lines(const observe::SampleProfile& profile, const std::vector<observe::CallKind>& kinds,
                report::Run& record) {
-  if (!profile.python) return;
-  blas::Lines found = blas::lines_of(*profile.python, kinds, profile.hz, record.blas.evidence);
+  if (!profile.by_line) return;
+  blas::Lines found = blas::lines_of(*profile.by_line, kinds, profile.hz, record.blas.evidence);
   observe::SourceTexts sources;
   for (report::LineUse& line : found.lines) line.source = sources.line(line.file, line.line);
   record.lines = std::move(found.lines);

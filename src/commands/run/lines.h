@@ -1,4 +1,4 @@
-// --lines: the lines of the program's Python, with their text.
+// --lines: the lines of the program, with their text.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace hwprof {
 
-// Fills record.lines and record.lines_known, where a process ran Python.
+// Fills record.lines and record.lines_known, where there are samples.
 void add_lines(const observe::SampleProfile& profile, const std::vector<observe::CallKind>& kinds,
                report::Run& record);
 

@@ -64,8 +64,8 @@ void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& 
   options.group(cli::kReport);
   options
       .flag("--lines", to.request.lines,
-            "List the lines of a Python program and what ran under each; of other code, the "
-            "hottest lines where there is debug information. Default: do not.")
+            "List the lines of the program and what ran under each: of Python, and of C, C++ and "
+            "Fortran that was built with -g. Default: do not.")
       .excludes(no_samples);
   cli::flame(options, to.flame).excludes(no_samples);
   options

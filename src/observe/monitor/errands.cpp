@@ -114,10 +114,12 @@ Result<void> at_files(Errands& errands, std::span<const std::string> paths, mill
   });
   if (done) return {};
   if (done.error().code != ETIMEDOUT) return error_of(done);
+  std::string names;
+  for (const std::string& path : paths)
+    if (!path.empty()) names += (names.empty() ? "" : ", ") + path;
   return environment_error(
       ETIMEDOUT,
-      fmt::format("cannot write {}: a process holds the file, or a folder on its way",
-                  fmt::join(paths, ", ")),
+      fmt::format("cannot write {}: a process holds the file, or a folder on its way", names),
       "choose a folder that other users cannot read");
 }
 

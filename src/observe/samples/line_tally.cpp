@@ -1,7 +1,5 @@
 #include "src/observe/samples/line_tally.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -13,6 +11,7 @@ namespace {
 // The record of a call comes with its end: a sample waits so long for that of the call it lies in.
 constexpr std::uint64_t kLongestCallNs = 60'000'000'000;
 constexpr std::size_t kMostCells = 200'000, kMostCalls = 200'000;
+constexpr std::size_t kMostPending = 300'000;  // of a thread, or of a process
 
 template <class Samples>
 auto within(Samples& samples, std::uint64_t began_ns, std::uint64_t ended_ns) {
@@ -32,7 +31,8 @@ bool has_room(const Cells& cells, const Key& key) {
 std::string reason_of(NoLine why, bool waiting) {
   switch (why) {
     case NoLine::kNotPython:
-      return "processes without Python";
+      return waiting ? "worker threads that waited"
+                     : "system libraries, and code without line information";
     case NoLine::kUnknownPython:
       return "a Python whose frames hwprof cannot read";
     case NoLine::kWorker:
@@ -53,43 +53,25 @@ std::string reason_of(NoLine why, bool waiting) {
   return "";
 }
 
-bool is_named_file(const std::string& file) { return !file.starts_with('<'); }
-
-// "<string>", "<stdin>", "<ipython-input-1-...>": what was typed, where the program began with it;
-// a package makes code of that name, too.
-bool is_typed(const std::string& file) {
-  return file == "<string>" || file == "<stdin>" || file.starts_with("<ipython-");
-}
-
 }  // namespace
-
-bool is_users(const report::SourceLine& line, const report::SourceLine& outermost) {
-  const auto in = [&](const char* folder) { return line.file.find(folder) != std::string::npos; };
-  if (!is_named_file(line.file)) return is_typed(line.file) && is_typed(outermost.file);
-  return !in("/site-packages/") && !in("/dist-packages/") && !in("/lib/python3");
-}
-
-std::size_t user_frame(const std::vector<const report::SourceLine*>& stack) {
-  auto found = std::find_if(stack.begin(), stack.end(),
-                            [&](const report::SourceLine* line) { return is_users(*line, *stack.back()); });
-  if (found == stack.end())
-    found = std::find_if(stack.begin(), stack.end(),
-                         [](const report::SourceLine* line) { return is_named_file(line->file); });
-  return found != stack.end() ? static_cast<std::size_t>(found - stack.begin()) : 0;
-}
 
 void LineTally::add(std::uint32_t native, pid_t pid, pid_t tid, std::uint64_t time_ns,
                     PythonRead read) {
   samples_ += 1;
-  if (read.why_not == NoLine::kNotPython || read.why_not == NoLine::kUnknownPython)
-    return leave_out(read.why_not, native, 1);
+  Pending sample{.native = native, .tid = tid, .time_ns = time_ns, .read = std::move(read)};
   process_of_[tid] = pid;
-  for (const auto& [thread, stack] : read.others) {
+  for (const auto& [thread, stack] : sample.read.others) {
     process_of_[thread] = pid;
-    seen_[thread].push_back({time_ns, read.read_ns, stack});
+    seen_[thread].push_back({time_ns, sample.read.read_ns, stack});
   }
-  auto& samples = read.why_not == NoLine::kWorker ? workers_[pid] : own_[tid];
-  samples.push_back({.native = native, .tid = tid, .time_ns = time_ns, .read = std::move(read)});
+  auto& samples = !sample.of_python()                      ? native_[pid]
+                  : sample.read.why_not == NoLine::kWorker ? workers_[pid]
+                                                           : own_[tid];
+  if (samples.size() >= kMostPending) {
+    book(samples.front());
+    samples.pop_front();
+  }
+  samples.push_back(std::move(sample));
 }
 
 void LineTally::settle(std::uint64_t time_ns) {
@@ -102,41 +84,54 @@ void LineTally::settle(std::uint64_t time_ns) {
   if (time_ns > kLongestCallNs) expire(time_ns - kLongestCallNs);
 }
 
-// At which line the thread stood while that call was open; 0: it was not seen there.
-std::uint32_t LineTally::stack_in(const TimedCall& call) const {
-  if (const auto own = own_.find(call.thread); own != own_.end()) {
-    const auto [begin, end] = within(own->second, call.began_ns, call.ended_ns);
-    for (auto sample = begin; sample != end; ++sample)
-      if (sample->read.stack != 0 && (sample->read.exact || sample->read.read_ns <= call.ended_ns))
-        return sample->read.stack;
-  }
+// Where the thread stood while that call was open, as far as it was seen there.
+LineSite LineTally::site_of(const TimedCall& call) const {
+  LineSite site{.in_call = true};
+  const auto look = [&](const std::deque<Pending>& samples) {
+    const auto [begin, end] = within(samples, call.began_ns, call.ended_ns);
+    for (auto sample = begin; sample != end; ++sample) {
+      if (sample->tid != call.thread) continue;
+      const PythonRead& read = sample->read;
+      if (site.native == LineSite::kNoStack) site.native = sample->native;
+      if (site.python == 0 && (read.exact || read.read_ns <= call.ended_ns))
+        site.python = read.stack;
+    }
+  };
+  if (const auto own = own_.find(call.thread); own != own_.end()) look(own->second);
+  if (const auto process = process_of_.find(call.thread); process != process_of_.end())
+    if (const auto all = native_.find(process->second); all != native_.end()) look(all->second);
+  if (site.python != 0) return site;
   if (const auto seen = seen_.find(call.thread); seen != seen_.end()) {
     const auto [begin, end] = within(seen->second, call.began_ns, call.ended_ns);
-    for (auto look = begin; look != end; ++look)
-      if (look->stack != 0 && look->read_ns <= call.ended_ns) return look->stack;
+    for (auto look_at = begin; look_at != end && site.python == 0; ++look_at)
+      if (look_at->read_ns <= call.ended_ns) site.python = look_at->stack;
   }
-  return 0;
+  return site;
 }
 
 // Of calls within calls the inner one comes first, and has the samples.
 void LineTally::apply(const TimedCall& call) {
-  const std::uint32_t stack = stack_in(call);
-  const auto take = [&](std::deque<Pending>& samples, bool own) {
+  const LineSite site = site_of(call);
+  const auto take = [&](std::deque<Pending>& samples) {
     const auto [begin, end] = within(samples, call.began_ns, call.ended_ns);
     for (auto sample = begin; sample != end; ++sample) {
-      if (sample->kind != kNoCall) continue;
+      const bool own = sample->tid == call.thread;
+      if (sample->kind != kNoCall && (sample->in_own_call || !own)) continue;
       sample->kind = call.kind;
-      sample->stack = sample->read.exact ? sample->read.stack : stack;
+      sample->site = site;
+      if (own) sample->site.native = sample->native;
+      if (sample->read.exact) sample->site.python = sample->read.stack;
       sample->in_own_call = own;
       sample->inverse_ns =
           1 / static_cast<double>(std::max<std::uint64_t>(call.ended_ns - call.began_ns, 1));
     }
   };
-  if (const auto own = own_.find(call.thread); own != own_.end()) take(own->second, true);
+  if (const auto own = own_.find(call.thread); own != own_.end()) take(own->second);
   const auto process = process_of_.find(call.thread);
   if (process == process_of_.end()) return;
-  if (const auto workers = workers_.find(process->second); workers != workers_.end())
-    take(workers->second, false);
+  for (Samples* processes : {&workers_, &native_})
+    if (const auto all = processes->find(process->second); all != processes->end())
+      take(all->second);
 }
 
 void LineTally::leave_out(NoLine why, std::uint32_t native, double samples) {
@@ -146,7 +141,11 @@ void LineTally::leave_out(NoLine why, std::uint32_t native, double samples) {
 void LineTally::book(const Pending& sample) {
   const PythonRead& read = sample.read;
   if (sample.kind != kNoCall) {
-    const InCall key{.stack = sample.stack, .kind = sample.kind, .native = sample.native};
+    const InCall key{.site = sample.site,
+                     .kind = sample.kind,
+                     .native = sample.native,
+                     .python = sample.of_python(),
+                     .own = sample.in_own_call};
     if (!has_room(in_calls_, key)) return leave_out(NoLine::kNoRoom, sample.native, 1);
     LineCalls& calls = in_calls_[key];
     calls.samples += 1;
@@ -170,7 +169,7 @@ void LineTally::book(const Pending& sample) {
 }
 
 void LineTally::expire(std::uint64_t before_ns) {
-  for (auto* threads : {&own_, &workers_}) {
+  for (Samples* threads : {&own_, &workers_, &native_}) {
     for (auto& [number, samples] : *threads) {
       while (!samples.empty() && samples.front().time_ns < before_ns) {
         book(samples.front());
@@ -184,13 +183,26 @@ void LineTally::expire(std::uint64_t before_ns) {
   std::erase_if(seen_, [](const auto& thread) { return thread.second.empty(); });
 }
 
+// A thread that was no worker, but ran code of the user's while another one was in a call.
+void LineTally::take_workers_lines(const Facts& facts) {
+  std::erase_if(in_calls_, [&](const auto& cell) {
+    const auto& [key, calls] = cell;
+    if (key.python || key.own || facts.lines_of({.native = key.native}).lines.empty()) return false;
+    leave_out(NoLine::kNotPython, key.native, calls.samples);
+    return true;
+  });
+}
+
 // Samples in calls in which nobody saw the thread: like those of the same routine and shape in
 // which somebody did.
-void LineTally::share_out() {
+void LineTally::share_out(const Facts& facts) {
+  const auto was_seen = [&](const InCall& key) {
+    return key.python ? key.site.python != 0 : !facts.lines_of(key.site).lines.empty();
+  };
   std::map<std::uint64_t, LineCalls> unproven;  // by kind
   std::map<std::uint64_t, double> proven;
   for (const auto& [key, calls] : in_calls_) {
-    if (key.stack != 0)
+    if (was_seen(key))
       proven[key.kind] += calls.samples;
     else
       unproven[key.kind] += calls;
@@ -198,72 +210,79 @@ void LineTally::share_out() {
   for (auto cell = in_calls_.begin(); cell != in_calls_.end();) {
     auto& [key, calls] = *cell;
     const double all = proven[key.kind];
-    if (key.stack != 0) {
+    const bool seen = was_seen(key);
+    if (seen) {
       LineCalls part = unproven[key.kind];
       part *= calls.samples / all;
       calls += part;
     } else if (all == 0) {
-      leave_out(NoLine::kLate, key.native, calls.samples);
+      leave_out(key.python ? NoLine::kLate : NoLine::kNotPython, key.native, calls.samples);
     }
-    cell = key.stack != 0 ? std::next(cell) : in_calls_.erase(cell);
+    cell = seen ? std::next(cell) : in_calls_.erase(cell);
   }
 }
 
 // As they were sampled: a stack is seen, and not shared out.
-void LineTally::add_stacks(LineProfile& profile, const NameOf& name_of) const {
+void LineTally::add_stacks(LineProfile& profile, const Facts& facts) const {
   const auto add = [&](std::uint32_t native, std::uint32_t stack, double samples) {
     profile.stacks[{native, stack}] += static_cast<std::uint64_t>(samples);
   };
-  for (const auto& [key, calls] : in_calls_) add(key.native, key.stack, calls.samples);
+  for (const auto& [key, calls] : in_calls_) add(key.native, key.site.python, calls.samples);
   for (const auto& [key, samples] : outside_) add(key.second, key.first, samples);
   for (const auto& [key, samples] : by_workers_)
-    add(key.second, name_of(key.second) == kWaiting ? 0 : key.first, samples);
+    add(key.second, facts.what_ran(key.second) == kWaiting ? 0 : key.first, samples);
   for (const auto& [key, samples] : without_) add(key.second, 0, samples);
 }
 
-LineProfile LineTally::finish(const LineStacks& stacks, const NameOf& name_of) {
+LineProfile LineTally::finish(const Facts& facts) {
   settle(~std::uint64_t{0});
   expire(~std::uint64_t{0});
 
   LineProfile profile;
   profile.samples = samples_;
-  add_stacks(profile, name_of);
-  share_out();
+  add_stacks(profile, facts);
+  take_workers_lines(facts);
+  share_out(facts);
   std::map<std::uint32_t, LineSamples> lines;
-  // The samples of a stack; gives the line that has them as its own.
-  const auto add = [&](std::uint32_t stack, double samples) -> LineSamples& {
-    const std::vector<StackedLine>& stacked = stacks.lines_of(stack);
-    std::vector<const report::SourceLine*> frames;
-    for (const StackedLine& one : stacked) frames.push_back(&stacks.line(one.line));
-    const std::size_t own = user_frame(frames);
-    std::set<std::uint32_t> counted;  // a recursion is under its line once
-    for (std::size_t i = own; i < stacked.size(); ++i) {
-      const std::uint32_t number = stacked[i].line;
-      if ((i == own || is_users(*frames[i], *frames.back())) && counted.insert(number).second)
-        lines[number].total += samples;
-    }
-    LineSamples& line = lines[stacked[own].line];
+  // Samples at lines of which there are some; gives the line that has them as its own.
+  const auto add = [&](const LineStack& stack, double samples) -> LineSamples& {
+    const std::set<std::uint32_t> once(stack.lines.begin(), stack.lines.end());  // recursion
+    for (const std::uint32_t number : once) lines[number].total += samples;
+    LineSamples& line = lines[stack.lines.front()];
     line.self += samples;
     profile.with_line += samples;
     return line;
   };
-  for (const auto& [key, calls] : in_calls_) add(key.stack, calls.samples).calls[key.kind] += calls;
+  const auto add_part = [&](const LineStack& stack, std::uint32_t native, double samples) {
+    std::string name = facts.what_ran(native);
+    if (stack.own_code && name != kWaiting) name = kOwnCode;
+    add(stack, samples).parts[name] += samples;
+  };
+  for (const auto& [key, calls] : in_calls_)
+    add(facts.lines_of(key.site), calls.samples).calls[key.kind] += calls;
   for (const auto& [key, samples] : outside_)
-    add(key.first, samples).parts[name_of(key.second)] += samples;
+    add_part(facts.lines_of({.native = key.second, .python = key.first}), key.second, samples);
   for (const auto& [key, samples] : by_workers_) {
-    const std::string name = name_of(key.second);
-    if (name == kWaiting) {
+    // One that waits waits for the line only where it was sent by it.
+    if (facts.what_ran(key.second) == kWaiting &&
+        facts.lines_of({.native = key.second}).lines.empty()) {
       profile.without[reason_of(NoLine::kWorker, true)] += samples;
     } else {
-      add(key.first, samples).parts[name] += samples;
+      add_part(facts.lines_of({.native = key.second, .python = key.first}), key.second, samples);
     }
   }
   for (const auto& [key, samples] : without_) {
-    const bool waiting = key.first == NoLine::kWorker && name_of(key.second) == kWaiting;
+    const LineStack stack = facts.lines_of({.native = key.second});
+    if (!stack.lines.empty()) {
+      add_part(stack, key.second, samples);
+      continue;
+    }
+    const bool asks = key.first == NoLine::kWorker || key.first == NoLine::kNotPython;
+    const bool waiting = asks && facts.what_ran(key.second) == kWaiting;
     profile.without[reason_of(key.first, waiting)] += samples;
   }
   for (auto& [number, line] : lines) {
-    line.line = stacks.line(number);
+    line.line = facts.lines.line(number);
     profile.lines.push_back(std::move(line));
   }
   std::stable_sort(profile.lines.begin(), profile.lines.end(),

@@ -1,11 +1,12 @@
-// Samples by the line and the stack of Python that they were taken under. A sample inside a timed
-// call belongs to that call: one of its own thread by thread and time, one of a worker thread by
-// time. What was read of the interpreter then holds only where it was read while that call was
-// open. Pure.
+// Samples by the lines that they were taken under. A sample inside a timed call belongs to that
+// call: one of its own thread by thread and time, one of a worker thread by time. What was read of
+// an interpreter then holds only where it was read while that call was open. In a process without
+// Python a worker is a thread whose stack has no line. Pure.
 #pragma once
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -19,12 +20,6 @@
 
 namespace hwprof::observe {
 
-// A line of a file, and not of a package that was installed or of Python's own library.
-bool is_users(const report::SourceLine& line, const report::SourceLine& outermost);
-// Which frame of a stack, innermost first, has its time: the innermost one of the user's, else of
-// any file, else the first.
-std::size_t user_frame(const std::vector<const report::SourceLine*>& stack);
-
 class LineTally {
  public:
   // In the order of time. `native`: the number of the sample's native stack.
@@ -33,9 +28,14 @@ class LineTally {
   // All samples up to that time have been added.
   void settle(std::uint64_t time_ns);
 
-  // What ran in a sample with such a stack: kPythonItself, kWaiting, or its file's name.
-  using NameOf = std::function<std::string(std::uint32_t native)>;
-  LineProfile finish(const LineStacks& stacks, const NameOf& name_of);
+  // What is known of stacks once all samples are there.
+  struct Facts {
+    // What ran in a sample: kPythonItself, kWaiting, or its file's name.
+    std::function<std::string(std::uint32_t native)> what_ran;
+    std::function<LineStack(const LineSite& site)> lines_of;
+    const SourceLines& lines;
+  };
+  LineProfile finish(const Facts& facts);
 
  private:
   static constexpr std::uint64_t kNoCall = ~std::uint64_t{0};
@@ -46,31 +46,39 @@ class LineTally {
     PythonRead read;
     std::uint64_t kind = kNoCall;
     double inverse_ns = 0;
-    bool in_own_call = false, proven = false;
-    std::uint32_t stack = 0;
+    bool in_own_call = false;
+    LineSite site = {};  // of that call
+
+    [[nodiscard]] bool of_python() const {
+      return read.why_not != NoLine::kNotPython && read.why_not != NoLine::kUnknownPython;
+    }
   };
   struct Seen {  // of a thread, on behalf of a worker
     std::uint64_t time_ns = 0, read_ns = 0;
     std::uint32_t stack = 0;
   };
   struct InCall {
-    std::uint32_t stack = 0;  // 0: nobody saw the thread in that call
+    LineSite site;  // of the calling thread; without `python`: nobody saw it in that call
     std::uint64_t kind = 0;
     std::uint32_t native = 0;
+    bool python = false, own = false;  // of a process with Python, of the calling thread
 
     auto operator<=>(const InCall&) const = default;  // NOLINT(modernize-use-nullptr)
   };
+  using Samples = std::map<pid_t, std::deque<Pending>>;
 
   void apply(const TimedCall& call);
-  [[nodiscard]] std::uint32_t stack_in(const TimedCall& call) const;
+  [[nodiscard]] LineSite site_of(const TimedCall& call) const;
   void book(const Pending& sample);
   void expire(std::uint64_t before_ns);
-  void share_out();
+  void take_workers_lines(const Facts& facts);
+  void share_out(const Facts& facts);
   void leave_out(NoLine why, std::uint32_t native, double samples);
-  void add_stacks(LineProfile& profile, const NameOf& name_of) const;
+  void add_stacks(LineProfile& profile, const Facts& facts) const;
 
-  std::vector<TimedCall> calls_;                        // not yet applied
-  std::map<pid_t, std::deque<Pending>> own_, workers_;  // by thread, by process
+  std::vector<TimedCall> calls_;  // not yet applied
+  Samples own_, workers_;         // of Python: by thread, by process
+  Samples native_;                // of processes without it
   std::map<pid_t, std::deque<Seen>> seen_;
   std::map<pid_t, pid_t> process_of_;
   std::map<InCall, LineCalls> in_calls_;

@@ -215,10 +215,6 @@ SampleProfile SampleTable::resolve(const SamplingOptions& options) {
   add_spots(profile, options.lines);
   profile.threads = threads.resolve(images, [&](CodePlace place) { return judge(place); });
   add_ends(profile);
-  if (options.lines && profile.lines.empty() && samples_ > 0) {
-    profile.notes.emplace_back(
-        "no sampled code has debug information, so no source lines are known");
-  }
   profile.notes.insert(profile.notes.end(), images.notes().begin(), images.notes().end());
   return profile;
 }

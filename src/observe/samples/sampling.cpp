@@ -27,6 +27,7 @@
 #include "src/observe/samples/code_lines.h"
 #include "src/observe/samples/line_tally.h"
 #include "src/observe/samples/placed_stacks.h"
+#include "src/observe/samples/sample_lines.h"
 #include "src/observe/samples/sample_table.h"
 #include "src/observe/samples/sampled_code.h"
 #include "src/observe/unwind/sample_memory.h"
@@ -43,8 +44,8 @@ constexpr std::size_t kUnwindingRingBytes = 2U << 20U;
 constexpr std::size_t kUnwindingRingsBytes = 64U << 20U;  // of all CPUs
 
 perf_event_attr clock_event(const SamplingOptions& options, double hz, bool on_exec) {
-  perf_event_attr attr =
-      tree_event((options.stacks ? kStackHits : kInstructionHits) | kUserIp, on_exec);
+  const bool callers = options.stacks || options.lines;
+  perf_event_attr attr = tree_event((callers ? kStackHits : kInstructionHits) | kUserIp, on_exec);
   attr.sample_regs_user = kUserIpRegister;
   if (*why_waits_are_not_known() == '\0') {
     attr.sample_type |= kStackTop;
@@ -121,6 +122,7 @@ struct Sampling::State {
   void add(const Sample& sample, std::uint64_t time_ns);
   // Settles `look` by it.
   [[nodiscard]] UnwoundStack unwound(const Sample& sample, std::uint64_t time_ns, PythonLook& look);
+  void name_stacks(SampleProfile& profile);
   void add_callers(const Sample& sample, const UnwoundStack& stack, std::vector<CodePlace>& places);
   [[nodiscard]] CodePlace place(int pid, std::uint64_t address, bool executed);
 };
@@ -233,7 +235,7 @@ void Sampling::State::add(const Sample& sample, std::uint64_t time_ns) {
   if (!options.stacks && !options.python) return;
   const std::string process = spaces.name(sample.pid);
   NativeStack native{.process = process.empty() ? "[process]" : process, .places = {hit}};
-  if (options.stacks) add_callers(sample, stack, native.places);
+  if (options.stacks || options.lines) add_callers(sample, stack, native.places);
   lines.add(table.stacks.number(std::move(native)), sample.pid, sample.tid, time_ns,
             std::move(look.read));
 }
@@ -314,6 +316,32 @@ bool Sampling::begins_at(int pid, int tid, std::uint64_t address) {
 
 void Sampling::add_call(const TimedCall& call) { state_->lines.call(call); }
 
+// The stacks, and the lines in them.
+void Sampling::State::name_stacks(SampleProfile& profile) {
+  CodeLines code;
+  if (options.places || options.lines) {
+    code.look_up(table.images, table.stacks,
+                 options.places ? CodeLines::Of::kAllObjects : CodeLines::Of::kUsersObjects);
+    if (!code.note().empty()) profile.notes.push_back(code.note());
+  }
+  SampleLines merged(table, code, python.stacks(), source_lines);
+  LineProfile found = lines.finish(
+      {.what_ran = [&](std::uint32_t native) { return table.what_ran(table.stacks.hit(native)); },
+       .lines_of = [&](const LineSite& site) { return merged.of(site); },
+       .lines = source_lines});
+  if (options.stacks) table.add_stacks(found, python.stacks(), profile);
+  if (options.places) profile.placed = placed_stacks(found, table, code, python.stacks());
+  const std::vector<std::string> notes = python.notes();
+  if (!options.lines || profile.samples == 0) {
+    profile.notes.insert(profile.notes.end(), notes.begin(), notes.end());
+    return;
+  }
+  found.versions = python.versions();
+  found.notes = notes;
+  found.unlined = merged.unlined();
+  profile.by_line = std::move(found);
+}
+
 SampleProfile Sampling::finish() {
   State& state = *state_;
   state.rings.disable();
@@ -324,23 +352,7 @@ SampleProfile Sampling::finish() {
   state.followers.clear();
 
   SampleProfile profile = state.table.resolve(state.options);
-  LineProfile lines = state.lines.finish(state.python.stacks(), [&](std::uint32_t native) {
-    return state.table.what_ran(state.table.stacks.hit(native));
-  });
-  if (state.options.stacks) state.table.add_stacks(lines, state.python.stacks(), profile);
-  if (state.options.places) {
-    CodeLines code;
-    code.look_up(state.table.images, state.table.stacks, CodeLines::Of::kAllObjects);
-    profile.placed = placed_stacks(lines, state.table, code, state.python.stacks());
-    if (!code.note().empty()) profile.notes.push_back(code.note());
-  }
-  lines.versions = state.python.versions();
-  lines.notes = state.python.notes();
-  if (state.options.lines && state.python.met()) {
-    profile.python = std::move(lines);
-  } else {
-    profile.notes.insert(profile.notes.end(), lines.notes.begin(), lines.notes.end());
-  }
+  state.name_stacks(profile);
   spdlog::info("samples: {}; threads with events of their own: {}", state.table.images.spent(),
                state.opened.size());
   profile.hz = static_cast<double>(state.attr.sample_freq);

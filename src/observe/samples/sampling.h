@@ -88,7 +88,7 @@ struct SampleProfile {
   // the start of their thread.
   std::optional<double> whole_stacks;
   std::vector<report::HotLine> lines;  // most samples first
-  std::optional<LineProfile> python;   // of lines, where a process ran Python
+  std::optional<LineProfile> by_line;  // with SamplingOptions::lines, where there is a sample
   std::vector<std::string> notes;      // what it could not see, a sentence each
 };
 

@@ -86,7 +86,7 @@ Table symbols_table(const Executed& executed);
 Table lines_table(const Executed& executed);
 
 // lines.cpp
-Table python_lines_table(const Run& run);
+Table source_lines_table(const Run& run);
 
 // repeats.cpp: of `hwprof profile --repeat`; of `hwprof run --repeat`, times and what stands out.
 Table repeats_table(const Profile& profile);

@@ -47,7 +47,7 @@ Table symbols_table(const Executed& executed) {
 }
 
 Table lines_table(const Executed& executed) {
-  Table table{.title = "CPU time by source line",
+  Table table{.title = "CPU time by innermost source line",
               .columns = {{"line", true}, {"% of\nCPU time"}, {"samples"}, {"in", true}},
               .rows = {},
               .notes = {},

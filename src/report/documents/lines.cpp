@@ -1,4 +1,4 @@
-// The lines of a program's Python: how much of its CPU time each has, and what ran under it.
+// The lines of a program's source: how much of its CPU time each has, and what ran under it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -55,8 +55,12 @@ void add_line(const LineUse& line, std::size_t place, Table& table) {
   };
   for (const LineCall& call : line.calls)
     under(fmt::format("{} {}", call.routine, shapes_text(call)), call.share, call_text(call));
-  for (const LinePart& part : line.parts)
+  // Where that is all, the line has said it.
+  const bool alone = line.calls.empty() && line.parts.size() == 1;
+  for (const LinePart& part : line.parts) {
+    if (alone && part.what == "own code") continue;
     under(part.what == "Python" ? "Python itself" : part.what, part.share, "");
+  }
 }
 
 // "sgemm_: libblas.so.3 (openblas, Haswell)", of the lines that are shown.
@@ -76,10 +80,10 @@ std::string served_text(const std::vector<LineUse>& lines) {
 
 }  // namespace
 
-Table python_lines_table(const Run& run) {
+Table source_lines_table(const Run& run) {
   if (!run.lines_known) return {};
   const LinesKnown& known = *run.lines_known;
-  Table table{.title = "CPU time by line of Python",
+  Table table{.title = "CPU time by line",
               .columns = {{"line", true},
                           {"% of\nCPU time"},
                           {"% with\ncalls"},
@@ -92,9 +96,10 @@ Table python_lines_table(const Run& run) {
     add_line(run.lines[i], i, table);
     ++shown;
   }
-  if (!known.versions.empty())
-    table.notes.push_back(fmt::format("{} of the CPU time has a line ({})", percent(known.coverage),
-                                      fmt::join(known.versions, ", ")));
+  const std::string versions =
+      known.versions.empty() ? "" : fmt::format(" ({})", fmt::join(known.versions, ", "));
+  table.notes.push_back(
+      fmt::format("{} of the CPU time has a line{}", percent(known.coverage), versions));
   std::vector<std::string> gaps;
   for (const LineGap& gap : known.gaps)
     if (gap.share >= kWorthARow)

@@ -402,15 +402,15 @@ Document run_document(const Run& run) {
   document.in(Section::kVerdict)
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
   document.add(thread_fields(run), kFull);
-  document.in(Section::kHotspots).add(marked(python_lines_table(run), run));
+  document.in(Section::kHotspots).add(marked(source_lines_table(run), run));
   document.add(marked(calls_table(evidence), run));
   document.add(lapack_table(evidence));
   if (!evidence.called.spans.empty() && !is_one_timeline(run.regions, evidence.called))
     document.add(Chart{"calls", "Calls of a BLAS over time, a lane a thread"});
   document.add(files_table(evidence.executed), kFull);
   document.add(symbols_table(evidence.executed), kFull);
-  // Of a program in Python, those of the interpreter's C code say little.
-  document.add(lines_table(evidence.executed), run.lines.empty() ? kBoth : kFull);
+  // Of what executed, whoever called it: of a library's header, of an interpreter.
+  document.add(lines_table(evidence.executed), kFull);
   document.in(Section::kLadder).add(ladder_table(run.blas), kFull);
   document.in(Section::kNoise).add(warnings_of(run.warnings));
   return document;
