@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "src/base/clock.h"
@@ -27,6 +28,8 @@ constexpr double kLongCallNs = 20'000;
 // Between two readings of both clocks, so that their rate is known to 1 in 10,000.
 constexpr double kCalibrationNs = 2e6;
 
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 // What the kernel has found to be one clock for all CPUs at one rate, if not always the best one.
 audit::Clock choose_clock() {
 #if defined(__x86_64__)
@@ -37,6 +40,18 @@ audit::Clock choose_clock() {
 #else
   return audit::Clock::kCounter;
 #endif
+}
+
+// The parts of LD_AUDIT that are not ours. A hwprof around this one has put its library there, too:
+// the loader would load both, and count each program and each call twice. Its table gets none of
+// the command's then, and it says so.
+std::string other_auditors(const std::string& library) {
+  const char* set = std::getenv("LD_AUDIT");
+  std::string others;
+  for (const std::string_view part : split(set != nullptr ? set : "", ':')) {
+    if (!part.empty() && file_name(part) != file_name(library)) others.append(part).append(":");
+  }
+  return others;
 }
 
 }  // namespace
@@ -94,9 +109,7 @@ Audit::~Audit() {
 }
 
 std::vector<std::string> Audit::environment() const {
-  const char* others = std::getenv("LD_AUDIT");
-  const std::string before = others != nullptr && *others != '\0' ? std::string(others) + ":" : "";
-  return {"LD_AUDIT=" + before + library_,
+  return {"LD_AUDIT=" + other_auditors(library_) + library_,
           fmt::format("{}/proc/{}/fd/{}:{}", audit::kVariable, owner_, file_.get(), nonce_)};
 }
 

@@ -1,0 +1,110 @@
+"""Honest programs whose calls of a BLAS cannot be seen, or lie elsewhere than one looks: that none was
+called is not said of them."""
+
+import json
+import os
+import subprocess
+
+import coverage_test
+import harness
+from coverage_test import BY_UPROBES, CALLS, PRODUCT, called, count, needs_uprobes
+from evidence_harness import EvidenceTest, has_uprobes, needs_samples
+from harness import BINARY
+
+# A whole product; MORE_NAMES: with those of MKL, WORKS: and who calls it, in the same file.
+SLOW_PRODUCT = r"""
+#define ARGUMENTS const char* ta, const char* tb, const int* m, const int* n, const int* k, \
+                  const float* alpha, const float* a, const int* lda, const float* b, \
+                  const int* ldb, const float* beta, float* c, const int* ldc
+NAMES void sgemm_(ARGUMENTS) {
+  for (int j = 0; j < *n; ++j)
+    for (int i = 0; i < *m; ++i) {
+      float sum = 0;
+      for (int l = 0; l < *k; ++l) sum += a[i + l * *lda] * b[l + j * *ldb];
+      c[i + j * *ldc] = *alpha * sum + *beta * c[i + j * *ldc];
+    }
+}
+#ifdef MORE_NAMES
+__attribute__((alias("sgemm_"))) void sgemm(ARGUMENTS);
+__attribute__((alias("sgemm_"))) void SGEMM(ARGUMENTS);
+#endif
+#ifdef WORKS
+__attribute__((visibility("default"))) void work(int times) {
+  static float a[64 * 64], b[64 * 64], c[64 * 64];
+  const int n = 64;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < times; ++i)
+    sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+}
+#endif
+"""
+WORKER = r"""
+#include <stdlib.h>
+void work(int times);
+int main(int count, char** words) { work(atoi(words[1])); return 0; }
+"""
+# Calls sgemm, SGEMM and, of a library of the program's own, dgemm, which takes a number.
+OTHER_NAMES = r"""
+#include <stdlib.h>
+void sgemm(), SGEMM();
+int dgemm(int);
+int main(int count, char** words) {
+  static float a[64 * 64], b[64 * 64], c[64 * 64];
+  const int n = 64;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < atoi(words[1]); ++i) {
+    sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+    SGEMM("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+    if (dgemm(i) != i + 1) return 9;
+  }
+  return 0;
+}
+"""
+OWN_DGEMM = "int dgemm(int i) { return i + 1; }"
+# Computes before it ends, without a C library.
+OF_32_BITS = r"""
+static float a[64], b[64], c[64];
+__attribute__((noinline)) void sgemm_(const float* x, const float* y, float* z) {
+  for (int i = 0; i < 64; ++i) z[i] += x[i] * y[i];
+}
+void _start(void) {
+  for (int i = 0; i < 100; ++i) sgemm_(a, b, c);
+  __asm__ volatile("int $0x80" :: "a"(1), "b"(0));
+  for (;;) {}
+}
+"""
+
+
+class NotCalled(EvidenceTest):
+    more = coverage_test.Coverage.more
+    check_inconclusive = coverage_test.Coverage.check_inconclusive
+
+    def setUp(self):
+        super().setUp()
+        self.library = self.compile("libproduct.so", PRODUCT, "-shared", "-fPIC",
+                                    "-Wl,-soname,libproduct.so")
+        self.program = self.compile("calls", CALLS, "-ldl")
+
+    def ways(self):
+        """Of watching: options, and who hwprof is."""
+        return [(["--no-ladder"], self.more())] + ([(BY_UPROBES, {})] if has_uprobes() else [])
+
+    @needs_samples
+    def test_a_hwprof_in_a_hwprof_counts_once(self):
+        """And the one around it does not deny what the other one has counted."""
+        inner = self.path("inner.json")
+        nested = [BINARY, "run", "--no-ladder", "--format", "json", "-o", inner, "--"]
+        _, outer = self.observe(*nested, self.program, self.library, "100", **self.more())
+        with open(inner) as file:
+            report = json.load(file)
+        self.assertEqual(count(report), 100)
+        self.check_inconclusive(outer)
+        os.unlink(inner)
+        static = self.compile("static", "int main(void) { return 0; }", "-static")
+        self.observe(*nested, "sh", "-c", static + "; true", **self.more())
+        with open(inner) as file:
+            self.check_inconclusive(json.load(file))
+
+
+if __name__ == "__main__":
+    harness.main()
