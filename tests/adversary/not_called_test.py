@@ -105,6 +105,17 @@ class NotCalled(EvidenceTest):
         with open(inner) as file:
             self.check_inconclusive(json.load(file))
 
+    @needs_uprobes
+    def test_a_program_of_another_word_size_is_not_watched(self):
+        program = self.compile("of_32_bits", OF_32_BITS, "-m32", "-static", "-nostdlib",
+                               "-fno-pic", "-no-pie")
+        if subprocess.run([program]).returncode != 0:
+            self.skipTest("this kernel runs no programs of 32 bits")
+        for options in [["--no-ladder"], BY_UPROBES]:
+            _, report = self.observe("sh", "-c", program + "; true", options=options)
+            self.assertEqual(called(report)["executions"], 2)
+            self.check_inconclusive(report)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -2,8 +2,11 @@
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -15,6 +18,14 @@ FileId file_id(int file) {
   struct stat status {};
   if (::fstat(file, &status) != 0) return {};
   return {::major(status.st_dev), ::minor(status.st_dev), status.st_ino};
+}
+
+bool holds_foreign_code(int file) {
+  const ElfFile elf(file);
+  if (elf.valid()) return !elf.is_native();
+  std::array<char, 2> begin{};
+  return ::pread(file, begin.data(), begin.size(), 0) == static_cast<ssize_t>(begin.size()) &&
+         std::string_view(begin.data(), begin.size()) == "MZ";
 }
 
 std::optional<RoutineFile> open_routine_file(const std::string& path) {

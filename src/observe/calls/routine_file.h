@@ -36,6 +36,10 @@ struct RoutineFile {
 std::optional<RoutineFile> open_routine_file(const std::string& path);
 std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path);
 
+// Whether what it holds is code whose routines are not read: ELF of another word size or machine,
+// or Windows' format. Where a process has it mapped as code, its calls are not seen.
+bool holds_foreign_code(int file);
+
 // As fstat() has it; all 0 where it cannot be had.
 FileId file_id(int file);
 

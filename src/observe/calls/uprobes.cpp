@@ -378,9 +378,9 @@ void Uprobes::look_at(const Mapped& mapped) {
   }
   UniqueFd opened = open_mapped(mapped);
   if (!opened.valid()) return;  // the next process that maps it may live long enough
-  const bool rights = gives_rights(opened.get());
+  const bool blind = gives_rights(opened.get()) || holds_foreign_code(opened.get());
   const auto file = read_routines(std::move(opened), mapped.path);
-  seen_from_ns_[mapped.file] = rights ? kNever : file ? watch_late(*file) : kAlways;
+  seen_from_ns_[mapped.file] = blind ? kNever : file ? watch_late(*file) : kAlways;
 }
 
 void Uprobes::look_at_new_files() {
