@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "src/observe/routines/flop_count.h"
 
@@ -134,6 +135,32 @@ TEST(ShapeOfACall, OfTwoVectorsIsTheirLength) {
   Routine routine;
   for (const char* none : {"icopy_", "crot_", "cnrm2_", "iamax_", "scopy", "znrm2_"})
     EXPECT_FALSE(find_routine(none, routine)) << none;
+}
+
+// As MKL has them: beside the usual name, for the file that has both may mean the routine.
+TEST(Routines, OtherSpellingsLeadToTheUsualName) {
+  for (const auto& [name, usual] : {std::pair{"dgemm", "dgemm_"},
+                                    {"DGEMM", "dgemm_"},
+                                    {"DGEMM_", "dgemm_"},
+                                    {"dgemm_64", "dgemm_64_"},
+                                    {"IDAMAX", "idamax_"},
+                                    {"sgemm_batch_strided", "sgemm_batch_strided_"}}) {
+    Routine routine;
+    bool bare = false;
+    std::array<char, routine_names::kFortranBytes> found{};
+    EXPECT_FALSE(find_routine(name, routine)) << name;
+    ASSERT_TRUE(routine_names::usual_spelling(name, found.data())) << name;
+    EXPECT_STREQ(found.data(), usual);
+    const bool capitals = *name < 'a';
+    EXPECT_EQ(find_spelling(name, routine, bare), !capitals) << name;
+    EXPECT_EQ(bare, !capitals) << name;
+    ASSERT_TRUE(find_routine(found.data(), routine)) << name;
+  }
+  std::array<char, routine_names::kFortranBytes> found{};
+  for (const char* none : {"dgemm_", "Dgemm", "_dgemm", "", "BLAS_dgemm", "dgemm@1",
+                           "a_name_that_is_longer_than_any_of_a_routine"}) {
+    EXPECT_FALSE(routine_names::usual_spelling(none, found.data())) << none;
+  }
 }
 
 // Counted by hand: an elimination of 3 x 3 takes 3 reciprocals, 2 + 1 products with them, and

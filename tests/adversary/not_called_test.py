@@ -116,6 +116,20 @@ class NotCalled(EvidenceTest):
             self.assertEqual(called(report)["executions"], 2)
             self.check_inconclusive(report)
 
+    def test_names_without_an_underscore(self):
+        """As MKL has them, and its header for C declares them; a function of the user's own is none."""
+        library = self.compile("libnames.so", SLOW_PRODUCT, "-shared", "-fPIC", "-DNAMES=",
+                               "-DMORE_NAMES", "-Wl,-soname,libnames.so")
+        own = self.compile("libown.so", OWN_DGEMM, "-shared", "-fPIC", "-Wl,-soname,libown.so")
+        for flags in [["-Wl,-z,lazy"], ["-Wl,-z,now"], ["-fno-plt"]]:
+            program = self.compile("names", OTHER_NAMES, "-Wl,--no-as-needed", library, own, *flags,
+                                   "-Wl,-rpath," + self.folder)
+            with self.subTest(flags):
+                done, report = self.observe(program, "50", **self.more())
+                self.assertEqual(done.returncode, 0)
+                self.assertEqual(count(report), 100, called(report))
+                self.assertEqual(count(report, "dgemm_"), 0)
+
 
 if __name__ == "__main__":
     harness.main()

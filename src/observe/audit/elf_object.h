@@ -45,6 +45,19 @@ class ElfObject {
   // Made read-only once the file is relocated.
   [[nodiscard]] bool is_sealed(u64 address) const { return in_segment(PT_GNU_RELRO, address); }
 
+  // Whether the function `name` that it offers to others begins there.
+  [[nodiscard]] bool defines(const char* name, u64 address) const {
+    if (names_ == nullptr || symbols_ == nullptr) return false;
+    for (u32 i = 1, count = symbol_count(); i < count; ++i) {
+      const Elf64_Sym& symbol = symbols_[i];
+      if (symbol.st_shndx != SHN_UNDEF && base_ + symbol.st_value == address &&
+          routine_names::equal(names_ + symbol.st_name, name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // `use(name, place)` for each address of a symbol that the loader writes when it loads the file.
   template <class Use>
   void for_each_address(Use use) const {
@@ -90,6 +103,12 @@ class ElfObject {
       case DT_STRTAB:
         names_ = at<char>(entry.d_un.d_ptr);
         break;
+      case DT_HASH:
+        hash_ = at<u32>(entry.d_un.d_ptr);
+        break;
+      case DT_GNU_HASH:
+        gnu_hash_ = at<u32>(entry.d_un.d_ptr);
+        break;
       case DT_RELA:
         first_relocation_ = at<Elf64_Rela>(entry.d_un.d_ptr);
         break;
@@ -102,6 +121,21 @@ class ElfObject {
       default:
         break;
     }
+  }
+
+  // Which only the tables that they are found by know (System V ABI; the other, of GNU, has chains
+  // that end with an odd number).
+  [[nodiscard]] u32 symbol_count() const {
+    if (hash_ != nullptr) return hash_[1];
+    if (gnu_hash_ == nullptr) return 0;
+    const u32 buckets = gnu_hash_[0], first = gnu_hash_[1], words = gnu_hash_[2];
+    const u32* bucket = gnu_hash_ + 4 + 2 * words;
+    const u32* chains = bucket + buckets;
+    u32 last = 0;
+    for (u32 i = 0; i < buckets; ++i) last = bucket[i] > last ? bucket[i] : last;
+    if (last < first) return 0;
+    while ((chains[last - first] & 1) == 0) ++last;
+    return last + 1;
   }
 
   [[nodiscard]] bool in_segment(u32 type, u64 address) const {
@@ -117,6 +151,8 @@ class ElfObject {
   ProgramHeaders headers_;
   const Elf64_Sym* symbols_ = nullptr;
   const char* names_ = nullptr;
+  const u32* hash_ = nullptr;
+  const u32* gnu_hash_ = nullptr;
   const Elf64_Rela* first_relocation_ = nullptr;
   u64 relocations_ = 0, relative_ = 0;
 };

@@ -265,6 +265,30 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
   return stub < kStubs ? reinterpret_cast<u64>(hwprof_stubs + stub * kStubBytes) : address;
 }
 
+// A routine, by what its file may call it; then what it is to be known by.
+struct NamedRoutine {
+  Routine routine;
+  char usual[routine_names::kFortranBytes];
+  const char* name = nullptr;
+};
+
+bool may_be_routine(const char* name, NamedRoutine& found) {
+  const bool capitals = *name >= 'B' && *name <= 'Z';
+  bool bare = false;
+  if (!capitals && !find_spelling(name, found.routine, bare)) return false;
+  found.name = capitals || bare ? found.usual : name;
+  if (found.name == name) return true;
+  return routine_names::usual_spelling(name, found.usual) &&
+         (!capitals || find_routine(found.usual, found.routine));
+}
+
+// A function of the program's own may be called "dgemm", and take other arguments: a routine has
+// its usual name, too.
+bool is_routine(const char* name, u64 address, const link_map* library, NamedRoutine& found) {
+  return may_be_routine(name, found) &&
+         (found.name == name || ElfObject(library, program_headers).defines(found.name, address));
+}
+
 // Files that have addresses of routines in their data (compiled with -fno-plt, or in tables): the
 // loader writes them without a word, after it has told of the file.
 constexpr u32 kMostPending = 64;
@@ -274,8 +298,8 @@ u32 pending_count = 0;
 void note_addresses(const link_map* object) {
   bool any = false;
   ElfObject(object, program_headers).for_each_address([&any](const char* name, u64) {
-    Routine routine;
-    any = any || find_routine(name, routine);
+    NamedRoutine found;
+    any = any || may_be_routine(name, found);
   });
   if (!any || !take_lock()) return;
   if (pending_count < kMostPending) {
@@ -308,14 +332,15 @@ void write_address(const ElfObject& object, u64 place, u64 address) {
 void bind_addresses(const link_map* caller) {
   const ElfObject object(caller, program_headers);
   object.for_each_address([&](const char* name, u64 place) {
-    Routine routine;
+    NamedRoutine found;
     const u64 address = *reinterpret_cast<const u64*>(place);
-    if (!find_routine(name, routine) || address == 0 || object.contains(address)) return;
+    if (!may_be_routine(name, found) || address == 0 || object.contains(address)) return;
     const link_map* library = owner_of(caller, address);
     // None: of a stub of ours, or in a program's own table, which asks us when it is called.
     if (library == nullptr || *library->l_name == '\0') return;
     if (address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes) return;
-    const u64 bound = bind(name, routine, address, caller, library);
+    if (!is_routine(name, address, library, found)) return;
+    const u64 bound = bind(found.name, found.routine, address, caller, library);
     if (bound != address) write_address(object, place, bound);
   });
 }
@@ -406,10 +431,10 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
   // Who has opened a file asks for a symbol of it next.
   if ((*flags & LA_SYMB_DLSYM) != 0) bind_pending();
   const uintptr_t address = symbol->st_value;
-  Routine routine;
-  if (address == 0 || *caller == *library || !find_routine(name, routine)) return address;
-  return bind(name, routine, address, reinterpret_cast<const link_map*>(*caller),
-              reinterpret_cast<const link_map*>(*library));
+  const auto* of = reinterpret_cast<const link_map*>(*library);
+  NamedRoutine found;
+  if (address == 0 || *caller == *library || !is_routine(name, address, of, found)) return address;
+  return bind(found.name, found.routine, address, reinterpret_cast<const link_map*>(*caller), of);
 }
 
 }  // extern "C"

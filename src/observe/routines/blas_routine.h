@@ -231,9 +231,12 @@ constexpr const char* after(const char* text, const char* prefix) {
   return text;
 }
 
-constexpr bool is_suffix(const char* text, bool c_interface, bool& wide) {
-  wide = equal(text, "64_") || equal(text, c_interface ? "_64" : "_64_");
-  return wide || equal(text, c_interface ? "" : "_");
+// `bare`: Fortran's, without the underscore at its end.
+constexpr bool is_suffix(const char* text, bool c_interface, bool& wide, bool& bare) {
+  const bool bare_wide = !c_interface && equal(text, "_64");
+  bare = bare_wide || (!c_interface && equal(text, ""));
+  wide = bare_wide || equal(text, "64_") || equal(text, c_interface ? "_64" : "_64_");
+  return bare || wide || equal(text, c_interface ? "" : "_");
 }
 
 // Dimensions stand before what takes more than one argument.
@@ -322,10 +325,38 @@ constexpr void set_operation(const Operation& operation, bool lapack, bool c_int
   }
 }
 
+// Room for the name of a Fortran routine.
+inline constexpr unsigned kFortranBytes = 32;
+
+// "dgemm_" of "dgemm", "DGEMM" and "DGEMM_", as MKL has them beside it, and its header for C
+// declares them. False where `name` can be none of these spellings.
+constexpr bool usual_spelling(const char* name, char* usual) {
+  const bool upper = *name >= 'B' && *name <= 'Z';
+  if (!upper && (*name < 'b' || *name > 'z')) return false;
+  unsigned length = 0;
+  for (; name[length] != '\0'; ++length) {
+    const char letter = name[length];
+    const bool fits = (letter >= '0' && letter <= '9') || letter == '_' ||
+                      (upper ? letter >= 'A' && letter <= 'Z' : letter >= 'a' && letter <= 'z');
+    if (!fits || length + 2 >= kFortranBytes) return false;
+    usual[length] =
+        static_cast<char>(upper && letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
+  }
+  if (usual[length - 1] != '_') {
+    usual[length++] = '_';
+  } else if (!upper) {
+    return false;
+  }
+  usual[length] = '\0';
+  return true;
+}
+
 }  // namespace routine_names
 
-// False when the name is none of theirs.
-constexpr bool find_routine(const char* name, Routine& routine) {
+// The same as find_routine(), and in the same time, of names without the underscore, too, which
+// `bare` says. A function of any program may be called so: it is a routine where the file that has
+// it has it by the usual name as well (routine_names::usual_spelling).
+constexpr bool find_spelling(const char* name, Routine& routine, bool& bare) {
   using namespace routine_names;
   // Of the hundred thousands of symbols of a process, most end here.
   if (*name < 'b' || *name > 'z') return false;
@@ -342,13 +373,13 @@ constexpr bool find_routine(const char* name, Routine& routine) {
   routine.by_reference = !c_interface;
   for (const char* product : kNarrowProducts) {
     const char* suffix = after(rest, product);
-    if (suffix != nullptr && is_suffix(suffix, c_interface, routine.wide)) {
+    if (suffix != nullptr && is_suffix(suffix, c_interface, routine.wide, bare)) {
       return set_operation(kOperations[0], false, c_interface, false, routine), true;
     }
   }
   const auto is_named = [&](const Operation& operation, bool lapack) {
     const char* suffix = *rest != '\0' ? after(rest + 1, operation.name) : nullptr;
-    if (suffix == nullptr || !is_suffix(suffix, c_interface, routine.wide)) return false;
+    if (suffix == nullptr || !is_suffix(suffix, c_interface, routine.wide, bare)) return false;
     for (const char* type = operation.types; *type != '\0'; ++type) {
       if (*type != *rest) continue;
       const bool complex = *type == 'c' || *type == 'z';
@@ -365,6 +396,12 @@ constexpr bool find_routine(const char* name, Routine& routine) {
     if (!c_interface && is_named(operation, true)) return true;
   }
   return false;
+}
+
+// False when the name is none of theirs.
+constexpr bool find_routine(const char* name, Routine& routine) {
+  bool bare = false;
+  return find_spelling(name, routine, bare) && !bare;
 }
 
 }  // namespace hwprof::observe
