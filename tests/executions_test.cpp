@@ -31,6 +31,19 @@ TEST(Executions, AreWatchedWhereTheKernelTellsWhatTheyMap) {
             0U);
 }
 
+TEST(Executions, ThatGoOnAreNotWatchedToTheirEnd) {
+  Executions executions;
+  for (const Record& record :
+       {exec(kProgram), mapping(kProgram), fork(kChild, kProgram), exec(kChild), mapping(kChild),
+        fork(kSibling, kProgram), end(kSibling, kSibling), end(kProgram, kProgram)}) {
+    executions.apply(record);
+  }
+  executions.miss_what_goes_on({kChild, kSibling});
+  EXPECT_EQ(executions.count(), 2U);
+  EXPECT_EQ(executions.watched(), 1U);
+  EXPECT_EQ(executions.going_on(), 1U) << "the other has ended in between";
+}
+
 // The kernel has taken its events away: it has other rights, or its file may not be read.
 TEST(Executions, WithoutAMappingWereNotWatched) {
   EXPECT_EQ(unwatched_after({exec(kProgram)}), 1U);

@@ -279,6 +279,8 @@ const Record& record<Called>() {
                                  "programs that ran, one an execve; null: not known"),
       field<&Called::executions_watched>("executions_watched", "",
                                          "of those: every call could be seen"),
+      field<&Called::executions_going_on>("executions_going_on", "",
+                                          "of the others: they went on after the command's end"),
       field<&Called::spans>("spans", "", "the longest of the calls, in the order of time"),
       field<&Called::spans_begin_ns>("spans_begin_ns", "ns",
                                      "CLOCK_MONOTONIC when the first of them began; null: there is "

@@ -229,6 +229,8 @@ struct Called {
   // Programs that ran, one an execve and one a process that ran before; those of which every call
   // could be seen. Absent: not known.
   std::optional<std::uint64_t> executions, executions_watched;
+  // Of those not watched whole: they went on after the command's end. Absent: not known.
+  std::optional<std::uint64_t> executions_going_on;
   std::set<std::string> elsewhere;       // of the libraries; as LoadedLibrary has it
   std::vector<TraceSpan> spans;          // the longest outermost calls, in the order of time
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC when the first of them began

@@ -116,6 +116,19 @@ class NotCalled(EvidenceTest):
             self.assertEqual(called(report)["executions"], 2)
             self.check_inconclusive(report)
 
+    @needs_samples
+    def test_what_goes_on_after_the_command_leaves_it_open(self):
+        for options, more in self.ways():
+            with self.subTest(options):
+                _, report = self.observe(
+                    "sh", "-c", "(setsid %s %s 10 2 >%s 2>&1 &); sleep 0.5" % (
+                        self.program, self.library, os.devnull), options=options, **more)
+                self.assertIn("processes-go-on", [w["code"] for w in report["warnings"]])
+                self.assertEqual(count(report), 0)
+                self.check_inconclusive(report)
+                self.assertEqual(called(report)["executions_going_on"], 1)
+                self.assertIn("1 goes on after the command's end", report["blas"]["why"])
+
     def test_names_without_an_underscore(self):
         """As MKL has them, and its header for C declares them; a function of the user's own is none."""
         library = self.compile("libnames.so", SLOW_PRODUCT, "-shared", "-fPIC", "-DNAMES=",

@@ -70,12 +70,19 @@ std::string ignores_audit(const CommandFiles& files) {
   return {};
 }
 
+using ExecutionCount = observe::ExecutionWatch::Count;
+
 void finish_audit(observe::Audit& audit, const CommandFiles& files,
-                  std::optional<std::uint64_t> executions, report::Called& called,
+                  const std::optional<ExecutionCount>& executions, report::Called& called,
                   CallWatch::ByModule& by_module, std::vector<observe::CallKind>& kinds) {
   const std::string ignored = ignores_audit(files);
-  called.executions = executions;
-  if (executions) called.executions_watched = std::min(*executions, audit.processes());
+  if (executions) {
+    called.executions = executions->all;
+    called.executions_going_on = executions->going_on;
+    // Of those that go on some may not have taken part: no more than this were watched whole.
+    const std::uint64_t took_part = std::min(executions->all, audit.processes());
+    called.executions_watched = took_part - std::min(took_part, executions->going_on);
+  }
   if (audit.processes() == 0) {
     called.reason +=
         fmt::format("{}no process took the audit library{}", called.reason.empty() ? "" : "; ",
@@ -114,10 +121,11 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   }
 }
 
-void finish_uprobes(observe::Uprobes& uprobes, report::Called& called) {
+void finish_uprobes(observe::Uprobes& uprobes, const std::vector<pid_t>& left,
+                    report::Called& called) {
   called.how = "uprobe";
   called.numbers_reason = "uprobes read neither the flags of a call nor its operands";
-  called.calls = uprobes.finish();
+  called.calls = uprobes.finish(left);
   called.wall_ns = uprobes.wall_ns();
   called.lost = uprobes.lost();
   called.added_ns = uprobes.added_ns();
@@ -126,6 +134,7 @@ void finish_uprobes(observe::Uprobes& uprobes, report::Called& called) {
   if (executions.complete()) {
     called.executions = executions.count();
     called.executions_watched = executions.watched();
+    called.executions_going_on = executions.going_on();
   }
   called.blind_to = uprobes.notes();
   called.blind_to.emplace_back(
@@ -204,11 +213,11 @@ void CallWatch::drain(std::vector<observe::TimedCall>* ended) {
   if (state_->uprobes) state_->uprobes->drain();
 }
 
-report::Called CallWatch::finish() {
+report::Called CallWatch::finish(const std::vector<pid_t>& left) {
   State& state = *state_;
-  if (state.uprobes) finish_uprobes(*state.uprobes, state.called);
+  if (state.uprobes) finish_uprobes(*state.uprobes, left, state.called);
   if (state.audit) {
-    const auto executions = state.executions ? state.executions->finish() : std::nullopt;
+    const auto executions = state.executions ? state.executions->finish(left) : std::nullopt;
     finish_audit(*state.audit, state.files, executions, state.called, state.by_module, state.kinds);
   }
   if (state.called.how == "uprobe")

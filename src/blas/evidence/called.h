@@ -48,7 +48,8 @@ class CallWatch {
   // `ended` gets the calls whose begin and end are known one by one: of the audit library.
   void drain(std::vector<observe::TimedCall>* ended = nullptr);
   // Takes out of the system what was put into it. To be called once.
-  report::Called finish();
+  // `left`: processes of a command that has ended that may go on.
+  report::Called finish(const std::vector<pid_t>& left = {});
   // After it: the calls by module, and how many found no room there.
   struct ByModule {
     std::vector<observe::CallsOfModule> calls;

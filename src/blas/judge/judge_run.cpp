@@ -197,9 +197,13 @@ std::string what_was_not_watched(const report::Called& called) {
   if (called.lost > 0) return fmt::format("{} records of calls were lost", called.lost);
   if (!called.executions || !called.executions_watched)
     return "whether calls were watched in all programs that ran is not known";
-  if (*called.executions == 1) return "not all of its calls could be watched";
-  return fmt::format("calls were watched whole in {} of the {} programs that ran",
-                     *called.executions_watched, *called.executions);
+  const std::uint64_t going_on = called.executions_going_on.value_or(0);
+  const std::string on = going_on > 0 ? fmt::format("; {} {} on after the command's end", going_on,
+                                                    going_on == 1 ? "goes" : "go")
+                                      : "";
+  if (*called.executions == 1) return "not all of its calls could be watched" + on;
+  return fmt::format("calls were watched whole in {} of the {} programs that ran{}",
+                     *called.executions_watched, *called.executions, on);
 }
 
 // A routine that ran all the same: called within its library, or by who keeps its calls from being
@@ -239,7 +243,14 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     result.why = fmt::format("{}, but {}",
                              work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
                              what_was_not_watched(called));
-    if (called.how == "audit") result.fix = "run hwprof as root, with --calls-by uprobes";
+    const bool all_others = called.executions_watched && called.lost == 0 &&
+                          *called.executions_watched + called.executions_going_on.value_or(0) >=
+                              called.executions.value_or(0);
+    if (all_others) {
+      result.fix = "let the command wait for what it starts";
+    } else if (called.how == "audit") {
+      result.fix = "run hwprof as root, with --calls-by uprobes";
+    }
     return;
   }
   const report::SampleShare* inside = sampled_routine(evidence.executed);

@@ -137,13 +137,13 @@ report::ThreadUse Evidence::State::use_of_threads(const observe::SampleProfile& 
                      .online = online_cpus().value_or(facts.allowed).size()});
 }
 
-void Evidence::finish(report::Run& record) {
+void Evidence::finish(report::Run& record, const std::vector<pid_t>& left) {
   report::BlasEvidence& found = state_->found;
   state_->drain();
   // First: judging samples takes time that is none of the program's.
   std::optional<observe::ThreadFacts> facts;
   if (state_->threads) facts = state_->threads->finish();
-  if (state_->calls) found.called = state_->calls->finish();
+  if (state_->calls) found.called = state_->calls->finish(left);
   if (state_->live) {
     found.loaded = state_->live->loaded();
     blas::add_called_libraries(found.called, found.loaded);

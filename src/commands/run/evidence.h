@@ -31,7 +31,8 @@ class Evidence {
   void drain();
   void look();  // at the live processes; to be called often
   // Removes whatever was put into the system.
-  void finish(report::Run& record);
+  // `left`: processes of a command that has ended that may go on.
+  void finish(report::Run& record, const std::vector<pid_t>& left = {});
   // After it, with --layers.
   [[nodiscard]] blas::CallWatch::ByModule calls_by_module() const;
 

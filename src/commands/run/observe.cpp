@@ -110,6 +110,12 @@ void warn_of_limits(const ProgramFile& program, report::Run& record) {
   }
 }
 
+std::vector<pid_t> pids_of(const std::vector<observe::LeftProcess>& left) {
+  std::vector<pid_t> pids;
+  for (const observe::LeftProcess& process : left) pids.push_back(process.pid);
+  return pids;
+}
+
 void warn_of_left(const std::vector<observe::LeftProcess>& left, report::Run& record) {
   if (left.empty()) return;
   constexpr std::size_t kNamed = 5;
@@ -210,7 +216,7 @@ Result<report::Run> observe_command(const RunRequest& request, MonitorClient& mo
   take_end(end, record);
   if (counting)
     record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
-  evidence.finish(record);
+  evidence.finish(record, pids_of(end.left));
   if (regions) record.regions = regions_of(*regions);
   if (layers) take_layers(*layers, record.regions, evidence.calls_by_module(), record);
   if (record.regions)

@@ -33,14 +33,16 @@ void ExecutionWatch::drain() {
   apply(false);
 }
 
-std::optional<std::uint64_t> ExecutionWatch::finish() {
+std::optional<ExecutionWatch::Count> ExecutionWatch::finish(const std::vector<pid_t>& left) {
   rings_.disable();
   rings_.read();
   apply(true);
   // Where the kernel took the events from one, nobody tells what that has started.
   const bool complete =
       executions_.complete() && !rings_.broken() && executions_.watched() == executions_.count();
-  return complete ? std::optional(executions_.count()) : std::nullopt;
+  if (!complete) return std::nullopt;
+  executions_.miss_what_goes_on(left);
+  return Count{executions_.count(), executions_.going_on()};
 }
 
 }  // namespace hwprof::observe

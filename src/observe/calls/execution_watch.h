@@ -21,8 +21,12 @@ class ExecutionWatch {
   static Result<ExecutionWatch> open(pid_t pid);
   [[nodiscard]] std::vector<int> descriptors() const { return rings_.descriptors(); }
   void drain();
+  struct Count {
+    std::uint64_t all = 0, going_on = 0;  // the second: of `left`
+  };
   // Absent where records were lost, or the kernel took the events away. To be called at the end.
-  std::optional<std::uint64_t> finish();
+  // `left`: processes that may go on.
+  std::optional<Count> finish(const std::vector<pid_t>& left);
 
  private:
   ExecutionWatch() : rings_(kRingBytes) {}

@@ -48,6 +48,16 @@ void Executions::lose_events_shared_with(pid_t pid, bool goes_on) {
   }
 }
 
+void Executions::miss_what_goes_on(const std::vector<pid_t>& pids) {
+  std::set<std::uint64_t> going_on;
+  for (const pid_t pid : pids) {
+    if (const auto known = processes_.find(pid); known != processes_.end())
+      going_on.insert(known->second.execution);
+  }
+  going_on_ = going_on.size();
+  missed_.merge(going_on);
+}
+
 std::uint64_t Executions::watched() const {
   std::set<std::uint64_t> missed = unmapped_;
   missed.insert(missed_.begin(), missed_.end());

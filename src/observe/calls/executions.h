@@ -25,7 +25,13 @@ class Executions {
   // Some calls of the program that runs in this process cannot be seen.
   void miss(pid_t pid) { missed_.insert(in(pid)); }
 
+  // To be called at the end: of these processes, those that have not ended run programs whose later
+  // calls nobody will see.
+  void miss_what_goes_on(const std::vector<pid_t>& pids);
+
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  // By miss_what_goes_on().
+  [[nodiscard]] std::uint64_t going_on() const { return going_on_; }
   [[nodiscard]] std::uint64_t watched() const;
   // Records were lost: there may have been more. That is all that is known.
   [[nodiscard]] bool complete() const { return complete_; }
@@ -46,7 +52,7 @@ class Executions {
   // The kernel takes the events from a program with other rights, or that its user may not read,
   // at its execve; it tells of that, and then of no mapping.
   std::set<std::uint64_t> unmapped_;
-  std::uint64_t count_ = 0;
+  std::uint64_t count_ = 0, going_on_ = 0;
   bool complete_ = true;
   bool exchanged_ = false;
 };

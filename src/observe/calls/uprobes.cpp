@@ -444,7 +444,7 @@ void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
       nested ? ", but some are part of others, and how many is an estimate" : ""));
 }
 
-std::vector<report::CallSite> Uprobes::finish() {
+std::vector<report::CallSite> Uprobes::finish(const std::vector<pid_t>& left) {
   ending_ = true;
   // A process that lives on (attach) goes on calling: counted first, read second.
   std::uint64_t all = 0, recorded = 0;
@@ -457,6 +457,7 @@ std::vector<report::CallSite> Uprobes::finish() {
   if (unsaid_ > 0) notes_.push_back(fmt::format("{} more things of this kind.", unsaid_));
   lost_ = recorded > entered_ ? recorded - entered_ : 0;
   apply(true);
+  executions_.miss_what_goes_on(left);
   if (!recording_) count_by_sample(entered_, all > recorded ? all - recorded : 0);
   added_ns_ = kRecordNs * static_cast<double>(recorded) +
               kReturnNs * static_cast<double>(tally_.returns()) +

@@ -48,8 +48,9 @@ class Uprobes {
   Result<void> attach(pid_t pid, bool before_exec);
   [[nodiscard]] std::vector<int> descriptors() const { return rings_.descriptors(); }
   void drain();
-  // Stops everything, and takes every probe out of the system.
-  std::vector<report::CallSite> finish();
+  // Stops everything, and takes every probe out of the system. `left`: processes that may go on
+  // after the end of what was watched.
+  std::vector<report::CallSite> finish(const std::vector<pid_t>& left);
   [[nodiscard]] std::optional<double> wall_ns() const { return tally_.wall_ns(); }  // after it
 
   // Calls that the kernel counted, but had no room to record. Known after finish(). Its own records
