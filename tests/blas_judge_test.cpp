@@ -1172,6 +1172,34 @@ TEST(RunVerdict, IsNotCalledOnlyWhereEveryProgramWasWatched) {
   EXPECT_EQ(of.judged().why, "no time was spent in a BLAS, but calls were not watched");
 }
 
+TEST(RunVerdict, IsOpenWhereAProgramGoesOn) {
+  Program of;
+  execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);
+  watch(of, 1);
+  of.evidence.called.executions_going_on = 1;
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  EXPECT_THAT(of.judged().why,
+              EndsWith("1 of the 2 programs that ran; 1 goes on after the command's end"));
+  EXPECT_EQ(of.judged().fix, "let the command wait for what it starts");
+  of.evidence.called.how = "audit";
+  of.evidence.called.executions_going_on = 0;
+  EXPECT_EQ(of.judged().fix, "run hwprof as root, with --calls-by uprobes");
+}
+
+TEST(RunVerdict, IsOpenWhereAFileThatNamesNothingMultipliesAndAdds) {
+  Program of;
+  watch(of, 2);
+  execute(of, "/home/user/libsolver.so", 0.9, "256");
+  EXPECT_EQ(of.judged().verdict, kNotCalled);
+  of.evidence.executed.unnamed_products = {{"/home/user/libsolver.so", "", 870, 0.87}};
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  EXPECT_EQ(of.judged().why,
+            "no BLAS call was seen, but 87 % of the time lies in loops of libsolver that multiply "
+            "and add, and libsolver does not name their functions: a BLAS may be linked into it");
+  of.evidence.executed.unnamed_products.front() = {"/home/user/libsolver.so", "", 10, 0.01};
+  EXPECT_EQ(of.judged().verdict, kNotCalled) << "too little to matter";
+}
+
 TEST(RunVerdict, SeesAStaticLibraryByItsSamplesAlone) {
   Program of;
   load(of, kProgram, Provider::kOpenBlas);

@@ -47,6 +47,22 @@ TEST(Executed, TakesTheLibraryThatComputesMostAndNotTheHottest) {
   EXPECT_DOUBLE_EQ(hottest.symbol_fraction, 0.3) << "its own, not that of the file";
 }
 
+// A BLAS that is linked into a stripped file has no names, and what else it computes may have one.
+TEST(Executed, TellsFilesThatMayHoldABlasWithoutNames) {
+  constexpr LoopClass kProduct{LoopWidth::kScalar, false, true};
+  const auto executed =
+      blas::executed(profile_of({{"/none/libsolver.so", "", 1, 60, kProduct, {1}},
+                                 {"/none/libsolver.so", "", 1, 10, kScalar, {1}},
+                                 {"/none/libother.so", "work", 1, 10, kProduct, {1}},
+                                 {"/none/libm.so.6", "", 1, 10, kProduct, {1}},
+                                 {observe::kGeneratedCode, "", 1, 5, kProduct, {1}},
+                                 {NEEDS_OPENBLAS, "", 1, 5, kProduct, {1}}}));
+  ASSERT_EQ(executed.unnamed_products.size(), 1U);
+  EXPECT_EQ(executed.unnamed_products.front().name, "/none/libsolver.so");
+  EXPECT_EQ(executed.unnamed_products.front().samples, 60U);
+  EXPECT_DOUBLE_EQ(executed.unnamed_products.front().fraction, 0.6);
+}
+
 TEST(Executed, CountsThreadsAtOnceAndNotOneAfterAnother) {
   const auto at_once = [](std::uint64_t beside) {
     return blas::executed(profile_of({{"/none/libx.so", "k", 1, 20, kWide, {1, 2, 3}, beside}}))

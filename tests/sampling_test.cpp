@@ -95,7 +95,8 @@ double fraction(const SampleProfile& profile, const std::string& path, const std
                 LoopClass loop) {
   double samples = 0;
   for (const HotSpot& spot : profile.spots) {
-    if (spot.path == path && spot.symbol == symbol && spot.loop == loop) {
+    if (spot.path == path && spot.symbol == symbol && spot.loop.width == loop.width &&
+        spot.loop.fma == loop.fma) {
       samples += static_cast<double>(spot.samples);
     }
   }

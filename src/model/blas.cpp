@@ -389,6 +389,10 @@ const Record& record<Executed>() {
       field<&Executed::waiting>("waiting", "",
                                 "of `symbols`: where threads wait for others (spins, yields, "
                                 "futexes)"),
+      field<&Executed::unnamed_products>(
+          "unnamed_products", "",
+          "by path: in loops that multiply and add, in functions without a name, of a file that "
+          "takes no BLAS from another: it may hold one"),
       field<&Executed::lines>("lines", "", "with `--lines`"),
       field<&Executed::stacks>("stacks", "",
                                "of a page, and with `--flame`, `--folded`, `--speedscope` or "

@@ -280,6 +280,9 @@ struct Executed {
   std::vector<SampleShare> vector_width;
   std::vector<LibraryLoops> loops;   // most samples first
   std::vector<SampleShare> waiting;  // of by_symbol: where threads wait for others
+  // Of files: in loops that multiply and add, where no symbol names the function and the file takes
+  // no BLAS from another: it may hold one.
+  std::vector<SampleShare> unnamed_products;
   // Only where they were asked for.
   std::vector<HotLine> lines;
   std::vector<FoldedStack> stacks;

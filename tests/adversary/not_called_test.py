@@ -143,6 +143,20 @@ class NotCalled(EvidenceTest):
                 self.assertEqual(count(report), 100, called(report))
                 self.assertEqual(count(report, "dgemm_"), 0)
 
+    @needs_samples
+    def test_a_stripped_file_that_may_hold_a_blas(self):
+        """Nobody sees calls within it, of functions without names; its loops are seen."""
+        hidden = ["-DNAMES=static __attribute__((noinline))", "-DWORKS", "-O2", "-s"]
+        library = self.compile("libwork.so", SLOW_PRODUCT, *hidden, "-shared", "-fPIC",
+                               "-fvisibility=hidden", "-Wl,-soname,libwork.so")
+        program = self.compile("works", WORKER, "-Wl,--no-as-needed", library, "-Wl,-rpath," + self.folder)
+        for options, more in self.ways():
+            with self.subTest(options):
+                _, report = self.observe(program, "3000", options=options, **more)
+                self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
+                self.assertIn("lies in loops of libwork that multiply and add",
+                              report["blas"]["why"])
+
 
 if __name__ == "__main__":
     harness.main()

@@ -4,9 +4,12 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "src/blas/evidence/library_file.h"
 #include "src/blas/providers/providers.h"
+#include "src/observe/elf/elf_file.h"
+#include "src/observe/routines/blas_routine.h"
 
 namespace hwprof::blas {
 namespace {
@@ -138,6 +141,44 @@ std::vector<report::LibraryLoops> computing_files(const SampleProfile& profile) 
   return all;
 }
 
+// What languages and Fourier transforms (FFTW, numpy's, scipy's) are made of holds no BLAS, and is
+// stripped as a rule; by how the file's name begins.
+constexpr std::string_view kRuntimes[] = {"libc.",      "libm.",      "libmvec.",     "libstdc++.",
+                                          "libgcc_",    "libgomp.",   "libgfortran.", "libfftw3",
+                                          "_pocketfft", "pypocketfft"};
+
+bool is_runtime(const std::string& path) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return std::any_of(std::begin(kRuntimes), std::end(kRuntimes),
+                     [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
+// Its products are those of that other one: the linker would have taken one of its own.
+bool takes_routines(const std::string& path) {
+  bool takes = false;
+  observe::ElfFile(path).each_symbol(SHT_DYNSYM, [&](const observe::ElfSymbol& symbol) {
+    observe::Routine routine;
+    takes = takes || (!symbol.defined && observe::find_routine(symbol.name, routine));
+  });
+  return takes;
+}
+
+// What a BLAS without names that is linked into a program or library would look like.
+std::vector<report::SampleShare> unnamed_products(const SampleProfile& profile) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> files;
+  for (const HotSpot& spot : profile.spots) {
+    if (spot.loop.products && spot.symbol.empty() && spot.path.starts_with('/'))
+      files[{spot.path, ""}] += spot.samples;
+  }
+  std::erase_if(files, [](const auto& file) {
+    const std::string& path = file.first.first;
+    const Provider provider = provider_of(path, "");
+    const bool no_blas = is_known(provider) && !facts(provider).is_blas;
+    return no_blas || is_runtime(path) || takes_routines(path);
+  });
+  return shares(files, profile.samples);
+}
+
 }  // namespace
 
 report::Executed executed(const SampleProfile& profile) {
@@ -162,6 +203,7 @@ report::Executed executed(const SampleProfile& profile) {
   executed.loops = computing_files(profile);
   std::copy_if(executed.by_symbol.begin(), executed.by_symbol.end(),
                std::back_inserter(executed.waiting), waits);
+  executed.unnamed_products = unnamed_products(profile);
   executed.lines = profile.lines;
   executed.stacks = profile.stacks;
   executed.placed = profile.placed;

@@ -217,6 +217,15 @@ const report::SampleShare* sampled_routine(const report::Executed& executed) {
   return found != executed.by_symbol.end() ? &*found : nullptr;
 }
 
+// A file that may hold a BLAS whose names are gone, and in which work was done. Null: none.
+const report::SampleShare* may_hold_blas(const report::Executed& executed,
+                                         const Thresholds& thresholds) {
+  constexpr std::uint64_t kFew = 1;  // sample: of a short program that is a large share
+  if (executed.unnamed_products.empty()) return nullptr;
+  const report::SampleShare& most = executed.unnamed_products.front();
+  return most.samples > kFew && most.fraction >= thresholds.negligible_share ? &most : nullptr;
+}
+
 void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWork& work,
                         const Thresholds& thresholds, RunBlas& result) {
   const bool watched = evidence.called.how != "none";
@@ -261,6 +270,15 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
         inside->library == observe::kKernelCode || inside->library == observe::kFaultCode
             ? "the kernel's work for " + inside->name
             : fmt::format("{} of {}", inside->name, file_label(inside->library)));
+    return;
+  }
+  if (const auto* file = may_hold_blas(evidence.executed, thresholds); file != nullptr) {
+    const std::string label = file_label(file->name);
+    result.why = fmt::format(
+        "no BLAS call was seen, but {:.0f} % of the time lies in loops of {} that multiply and "
+        "add, "
+        "and {} does not name their functions: a BLAS may be linked into it",
+        100 * file->fraction, label, label);
     return;
   }
   result.verdict = VerdictKind::kNotCalled;

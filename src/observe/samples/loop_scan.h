@@ -28,6 +28,7 @@ struct Step {
   // Of floating-point (or dot-product) arithmetic only: kUnclassified where its width is unknown.
   std::optional<LoopWidth> arithmetic;
   bool fma = false;
+  bool multiplies = false, adds = false;  // the second: or subtracts
 };
 
 // `decode(address)` gives the Step there, or nothing outside [begin, end) and where bytes are none.
@@ -82,6 +83,9 @@ class LoopScan {
   // Backward branches that turned out to close no loop around the instruction, before giving up:
   // each is looked at instruction by instruction.
   static constexpr std::size_t kMaximumCandidates = 64;
+  // Of so many instructions of a product one computes, at least: of those of the reference BLAS as
+  // compilers translate it, one in 4, of the loop of an interpreter, one in some 100.
+  static constexpr std::size_t kSparse = 20;
   static constexpr std::int32_t kUndecoded = -1, kUndecodable = -2;
 
   struct Count {
@@ -94,6 +98,7 @@ class LoopScan {
   std::optional<LoopClass> judge(std::uint64_t begin, std::uint64_t end) {
     std::set<std::uint64_t> targets;
     std::array<Count, 7> counts{};
+    std::size_t steps = 0, arithmetic = 0, multiplications = 0, additions = 0;
     bool reached = true, arrives = false;
     end = std::max(end, ip_ + 1);
     for (std::uint64_t at = begin; at < end;) {
@@ -105,7 +110,11 @@ class LoopScan {
       const bool transfers = step->flow == Flow::kBranch || step->flow == Flow::kJump;
       if (transfers && step->target > at && at < ip_) targets.insert(step->target);
       if (step->flow == Flow::kJump || step->flow == Flow::kEnd) reached = false;
+      ++steps;
+      if (step->multiplies) ++multiplications;
+      if (step->adds) ++additions;
       if (step->arithmetic) {
+        ++arithmetic;
         Count& count = counts.at(static_cast<std::size_t>(*step->arithmetic));
         ++count.all;
         if (step->fma) ++count.fma;
@@ -114,7 +123,9 @@ class LoopScan {
     }
     if (!arrives) return std::nullopt;
     bounds_ = {begin, end};
-    return majority(counts);
+    LoopClass loop = majority(counts);
+    loop.products = multiplications > 0 && additions > 0 && kSparse * arithmetic >= steps;
+    return loop;
   }
 
   // What most of the arithmetic is; the wider of equals. Unclassified arithmetic counts too: where

@@ -28,6 +28,9 @@ bool is_arithmetic(LoopWidth width);
 struct LoopClass {
   LoopWidth width = LoopWidth::kUnclassified;
   bool fma = false;  // most of its arithmetic multiplies and adds in one instruction
+  // It multiplies and adds, in one instruction or in several, and does little else: a product of
+  // matrices looks so, a sum or a function of each element does not, nor does an interpreter.
+  bool products = false;
 
   auto operator<=>(const LoopClass&) const = default;  // NOLINT(modernize-use-nullptr)
 };

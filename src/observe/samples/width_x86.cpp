@@ -16,6 +16,7 @@ enum class Arithmetic : std::uint8_t { kNone, kScalar, kPacked, kTile };
 struct Meaning {
   Arithmetic arithmetic = Arithmetic::kNone;
   bool fma = false;
+  bool multiplies = false, adds = false;
 };
 
 bool starts_with_any(std::string_view text, const auto& prefixes) {
@@ -26,8 +27,9 @@ bool starts_with_any(std::string_view text, const auto& prefixes) {
 constexpr std::array<std::string_view, 4> kDots = {"dpbf16ps", "pdpbus", "pdpwss", "4fmadd"};
 constexpr std::array<std::string_view, 6> kFused = {"fmadd",  "fmsub",  "fnmadd",
                                                     "fnmsub", "fcmadd", "fmaddsub"};
-constexpr std::array<std::string_view, 10> kPlain = {"add",  "sub",  "mul",    "div",   "sqrt",
-                                                     "hadd", "hsub", "addsub", "fmulc", "fcmulc"};
+constexpr std::array<std::string_view, 5> kAdds = {"add", "sub", "hadd", "hsub", "addsub"};
+constexpr std::array<std::string_view, 3> kMultiplies = {"mul", "fmulc", "fcmulc"};
+constexpr std::array<std::string_view, 2> kOtherwise = {"div", "sqrt"};
 constexpr std::array<std::string_view, 5> kX87 = {"fadd", "fsub", "fmul", "fdiv", "fsqrt"};
 constexpr std::array<std::string_view, 3> kPackedTypes = {"ps", "pd", "ph"};
 constexpr std::array<std::string_view, 3> kScalarTypes = {"ss", "sd", "sh"};
@@ -39,21 +41,28 @@ bool ends_with_any(std::string_view text, const auto& suffixes) {
 
 // From the name: "vfmadd231ps" computes, packed and fused; "vaddsd" computes, scalar.
 Meaning meaning_of_name(std::string_view name) {
-  if (name.starts_with("tdp") || name.starts_with("tcmm")) return {Arithmetic::kTile, true};
+  if (name.starts_with("tdp") || name.starts_with("tcmm"))
+    return {Arithmetic::kTile, true, true, true};
   if (starts_with_any(name, kX87) && !ends_with_any(name, kPackedTypes) &&
       !ends_with_any(name, kScalarTypes)) {
-    return {Arithmetic::kScalar, false};
+    return {Arithmetic::kScalar, false, name.starts_with("fmul"),
+            name.starts_with("fadd") || name.starts_with("fsub")};
   }
   if (name.starts_with('v')) name.remove_prefix(1);
   // vpdpbusd ends like a scalar and is none.
-  if (starts_with_any(name, kDots)) return {Arithmetic::kPacked, true};
+  if (starts_with_any(name, kDots)) return {Arithmetic::kPacked, true, true, true};
   const bool scalar = ends_with_any(name, kScalarTypes);
   if (!scalar && !ends_with_any(name, kPackedTypes)) return {};
   const Arithmetic width = scalar ? Arithmetic::kScalar : Arithmetic::kPacked;
-  if (starts_with_any(name, kFused)) return {width, true};
+  if (starts_with_any(name, kFused)) return {width, true, true, true};
   const std::string_view operation = name.substr(0, name.size() - 2);
-  const bool plain = std::find(kPlain.begin(), kPlain.end(), operation) != kPlain.end();
-  return plain || operation == "dp" ? Meaning{width, false} : Meaning{};
+  const auto is_one_of = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), operation) != names.end();
+  };
+  const bool dot = operation == "dp";
+  const bool multiplies = dot || is_one_of(kMultiplies), adds = dot || is_one_of(kAdds);
+  if (!multiplies && !adds && !is_one_of(kOtherwise)) return {};
+  return {width, false, multiplies, adds};
 }
 
 const Meaning& meaning_of(ZydisMnemonic mnemonic) {
@@ -113,6 +122,8 @@ Step step_of(const ZydisDecodedInstruction& instruction, std::uint64_t address) 
   }
   const Meaning& meaning = meaning_of(instruction.mnemonic);
   step.fma = meaning.fma;
+  step.multiplies = meaning.multiplies;
+  step.adds = meaning.adds;
   switch (meaning.arithmetic) {
     case Arithmetic::kNone:
       break;
