@@ -13,65 +13,65 @@ namespace {
 
 constexpr std::uint64_t kBytes = 4;
 
-enum Operation : std::uint8_t { kAdds, kMultiplies, kFused, kDivides, kAny };
+enum Operates : std::uint8_t { kAdding, kMultiplying, kFusing, kDividing, kBoth };
 
 struct Pattern {
   std::uint32_t mask, value;
   LoopWidth width;
-  Operation operation;
+  Operates operation;
 
   [[nodiscard]] constexpr bool fits(std::uint32_t word) const { return (word & mask) == value; }
 };
 
 constexpr std::array kArithmetic = {
     // Floating-point data-processing, scalar.
-    Pattern{0xFF20FC00, 0x1E200800, LoopWidth::kScalar, kMultiplies},  // FMUL
-    Pattern{0xFF20FC00, 0x1E201800, LoopWidth::kScalar, kDivides},     // FDIV
-    Pattern{0xFF20FC00, 0x1E202800, LoopWidth::kScalar, kAdds},        // FADD
-    Pattern{0xFF20FC00, 0x1E203800, LoopWidth::kScalar, kAdds},        // FSUB
-    Pattern{0xFF20FC00, 0x1E208800, LoopWidth::kScalar, kMultiplies},  // FNMUL
-    Pattern{0xFF3FFC00, 0x1E21C000, LoopWidth::kScalar, kDivides},     // FSQRT
-    Pattern{0xFF000000, 0x1F000000, LoopWidth::kScalar, kFused},  // FMADD, FMSUB, FNMADD, FNMSUB
+    Pattern{0xFF20FC00, 0x1E200800, LoopWidth::kScalar, kMultiplying},  // FMUL
+    Pattern{0xFF20FC00, 0x1E201800, LoopWidth::kScalar, kDividing},     // FDIV
+    Pattern{0xFF20FC00, 0x1E202800, LoopWidth::kScalar, kAdding},       // FADD
+    Pattern{0xFF20FC00, 0x1E203800, LoopWidth::kScalar, kAdding},       // FSUB
+    Pattern{0xFF20FC00, 0x1E208800, LoopWidth::kScalar, kMultiplying},  // FNMUL
+    Pattern{0xFF3FFC00, 0x1E21C000, LoopWidth::kScalar, kDividing},     // FSQRT
+    Pattern{0xFF000000, 0x1F000000, LoopWidth::kScalar, kFusing},  // FMADD, FMSUB, FNMADD, FNMSUB
     // Advanced SIMD scalar x indexed element.
-    Pattern{0xFF00B400, 0x5F001000, LoopWidth::kScalar, kFused},       // FMLA, FMLS
-    Pattern{0xFF00F400, 0x5F009000, LoopWidth::kScalar, kMultiplies},  // FMUL
+    Pattern{0xFF00B400, 0x5F001000, LoopWidth::kScalar, kFusing},       // FMLA, FMLS
+    Pattern{0xFF00F400, 0x5F009000, LoopWidth::kScalar, kMultiplying},  // FMUL
     // Advanced SIMD three same; bit 30 (64 or 128 bits) is not looked at.
-    Pattern{0xBF20FC00, 0x0E20CC00, LoopWidth::k128, kFused},       // FMLA, FMLS
-    Pattern{0xBF20FC00, 0x0E20D400, LoopWidth::k128, kAdds},        // FADD, FSUB
-    Pattern{0xBFA0FC00, 0x2E20D400, LoopWidth::k128, kAdds},        // FADDP
-    Pattern{0xBFA0FC00, 0x2E20DC00, LoopWidth::k128, kMultiplies},  // FMUL
-    Pattern{0xBFA0FC00, 0x2E20FC00, LoopWidth::k128, kDivides},     // FDIV
-    Pattern{0xBF60FC00, 0x0E20EC00, LoopWidth::k128, kFused},       // FMLAL, FMLSL
-    Pattern{0xBF60FC00, 0x2E20CC00, LoopWidth::k128, kFused},       // FMLAL2, FMLSL2
+    Pattern{0xBF20FC00, 0x0E20CC00, LoopWidth::k128, kFusing},       // FMLA, FMLS
+    Pattern{0xBF20FC00, 0x0E20D400, LoopWidth::k128, kAdding},       // FADD, FSUB
+    Pattern{0xBFA0FC00, 0x2E20D400, LoopWidth::k128, kAdding},       // FADDP
+    Pattern{0xBFA0FC00, 0x2E20DC00, LoopWidth::k128, kMultiplying},  // FMUL
+    Pattern{0xBFA0FC00, 0x2E20FC00, LoopWidth::k128, kDividing},     // FDIV
+    Pattern{0xBF60FC00, 0x0E20EC00, LoopWidth::k128, kFusing},       // FMLAL, FMLSL
+    Pattern{0xBF60FC00, 0x2E20CC00, LoopWidth::k128, kFusing},       // FMLAL2, FMLSL2
     // Advanced SIMD three same (FP16).
-    Pattern{0xBF60FC00, 0x0E400C00, LoopWidth::k128, kFused},       // FMLA, FMLS
-    Pattern{0xBF60FC00, 0x0E401400, LoopWidth::k128, kAdds},        // FADD, FSUB
-    Pattern{0xBFE0FC00, 0x2E401C00, LoopWidth::k128, kMultiplies},  // FMUL
-    Pattern{0xBFE0FC00, 0x2E403C00, LoopWidth::k128, kDivides},     // FDIV
+    Pattern{0xBF60FC00, 0x0E400C00, LoopWidth::k128, kFusing},       // FMLA, FMLS
+    Pattern{0xBF60FC00, 0x0E401400, LoopWidth::k128, kAdding},       // FADD, FSUB
+    Pattern{0xBFE0FC00, 0x2E401C00, LoopWidth::k128, kMultiplying},  // FMUL
+    Pattern{0xBFE0FC00, 0x2E403C00, LoopWidth::k128, kDividing},     // FDIV
     // Advanced SIMD vector x indexed element.
-    Pattern{0xBF80B400, 0x0F801000, LoopWidth::k128, kFused},  // FMLA, FMLS of single and double
-    Pattern{0xBFC0B400, 0x0F001000, LoopWidth::k128, kFused},  // FMLA, FMLS of half
-    Pattern{0xBF80F400, 0x0F809000, LoopWidth::k128, kMultiplies},  // FMUL of single and double
-    Pattern{0xBFC0F400, 0x0F009000, LoopWidth::k128, kMultiplies},  // FMUL of half
-    Pattern{0xBFC0B400, 0x0F800000, LoopWidth::k128, kFused},       // FMLAL, FMLSL
-    Pattern{0xBFC0B400, 0x2F808000, LoopWidth::k128, kFused},       // FMLAL2, FMLSL2
-    Pattern{0x9FC0F400, 0x0F80E000, LoopWidth::k128, kFused},       // SDOT, UDOT
-    Pattern{0xBF40F400, 0x0F00F000, LoopWidth::k128, kFused},       // SUDOT, USDOT
-    Pattern{0xBFC0F400, 0x0F40F000, LoopWidth::k128, kFused},       // BFDOT
-    Pattern{0xBFC0F400, 0x0FC0F000, LoopWidth::k128, kFused},       // BFMLALB, BFMLALT
+    Pattern{0xBF80B400, 0x0F801000, LoopWidth::k128, kFusing},  // FMLA, FMLS of single and double
+    Pattern{0xBFC0B400, 0x0F001000, LoopWidth::k128, kFusing},  // FMLA, FMLS of half
+    Pattern{0xBF80F400, 0x0F809000, LoopWidth::k128, kMultiplying},  // FMUL of single and double
+    Pattern{0xBFC0F400, 0x0F009000, LoopWidth::k128, kMultiplying},  // FMUL of half
+    Pattern{0xBFC0B400, 0x0F800000, LoopWidth::k128, kFusing},       // FMLAL, FMLSL
+    Pattern{0xBFC0B400, 0x2F808000, LoopWidth::k128, kFusing},       // FMLAL2, FMLSL2
+    Pattern{0x9FC0F400, 0x0F80E000, LoopWidth::k128, kFusing},       // SDOT, UDOT
+    Pattern{0xBF40F400, 0x0F00F000, LoopWidth::k128, kFusing},       // SUDOT, USDOT
+    Pattern{0xBFC0F400, 0x0F40F000, LoopWidth::k128, kFusing},       // BFDOT
+    Pattern{0xBFC0F400, 0x0FC0F000, LoopWidth::k128, kFusing},       // BFMLALB, BFMLALT
     // Advanced SIMD three-register extension.
-    Pattern{0x9FE0FC00, 0x0E809400, LoopWidth::k128, kFused},  // SDOT, UDOT
-    Pattern{0xBFE0FC00, 0x0E809C00, LoopWidth::k128, kFused},  // USDOT
-    Pattern{0x9FE0F400, 0x0E80A400, LoopWidth::k128, kFused},  // SMMLA, UMMLA, USMMLA
-    Pattern{0xBFE0FC00, 0x2E40EC00, LoopWidth::k128, kFused},  // BFMMLA
-    Pattern{0xBFE0FC00, 0x2E40FC00, LoopWidth::k128, kFused},  // BFDOT
-    Pattern{0xBFE0FC00, 0x2EC0FC00, LoopWidth::k128, kFused},  // BFMLALB, BFMLALT
-    Pattern{0xBF20E400, 0x2E00C400, LoopWidth::k128, kFused},  // FCMLA
+    Pattern{0x9FE0FC00, 0x0E809400, LoopWidth::k128, kFusing},  // SDOT, UDOT
+    Pattern{0xBFE0FC00, 0x0E809C00, LoopWidth::k128, kFusing},  // USDOT
+    Pattern{0x9FE0F400, 0x0E80A400, LoopWidth::k128, kFusing},  // SMMLA, UMMLA, USMMLA
+    Pattern{0xBFE0FC00, 0x2E40EC00, LoopWidth::k128, kFusing},  // BFMMLA
+    Pattern{0xBFE0FC00, 0x2E40FC00, LoopWidth::k128, kFusing},  // BFDOT
+    Pattern{0xBFE0FC00, 0x2EC0FC00, LoopWidth::k128, kFusing},  // BFMLALB, BFMLALT
+    Pattern{0xBF20E400, 0x2E00C400, LoopWidth::k128, kFusing},  // FCMLA
     // SVE floating-point and its integer dot products, at whatever width the CPU has; SME outer
     // products.
-    Pattern{0xFE000000, 0x64000000, LoopWidth::kUnclassified, kAny},
-    Pattern{0xFF20F800, 0x44000000, LoopWidth::kUnclassified, kFused},
-    Pattern{0xFE000000, 0x80000000, LoopWidth::kUnclassified, kFused},
+    Pattern{0xFE000000, 0x64000000, LoopWidth::kUnclassified, kBoth},
+    Pattern{0xFF20F800, 0x44000000, LoopWidth::kUnclassified, kFusing},
+    Pattern{0xFE000000, 0x80000000, LoopWidth::kUnclassified, kFusing},
 };
 
 // Byte offset of a branch whose signed word offset stands in `bits` bits from bit `first` on.
@@ -102,9 +102,9 @@ Step step_of(std::uint32_t word, std::uint64_t address) {
                                   [&](const Pattern& pattern) { return pattern.fits(word); });
   if (found != kArithmetic.end()) {
     step.arithmetic = found->width;
-    step.fma = found->operation == kFused;
-    step.multiplies = step.fma || found->operation == kMultiplies || found->operation == kAny;
-    step.adds = step.fma || found->operation == kAdds || found->operation == kAny;
+    step.fma = found->operation == kFusing;
+    step.multiplies = step.fma || found->operation == kMultiplying || found->operation == kBoth;
+    step.adds = step.fma || found->operation == kAdding || found->operation == kBoth;
   }
   return step;
 }
