@@ -58,25 +58,38 @@ class ElfObject {
     return false;
   }
 
-  // `use(name, place)` for each address of a symbol that the loader writes when it loads the file.
+  // The entry whose function is the first that runs of the file; nullptr: it has none.
+  [[nodiscard]] const Elf64_Dyn* start() const { return start_; }
+
+  // `use(name, place)` for each address of a symbol that the loader writes when it loads the file;
+  // `of_calls`: those as well that it may write at the first call.
   template <class Use>
-  void for_each_address(Use use) const {
+  void for_each_address(bool of_calls, Use use) const {
     if (names_ == nullptr || symbols_ == nullptr) return;
     for (u64 i = relative_; i < relocations_; ++i) {
-      const Elf64_Rela& relocation = first_relocation_[i];
-      const u64 type = ELF64_R_TYPE(relocation.r_info);
-      if ((type != kGlobalData && type != kAbsolute) || relocation.r_addend != 0) continue;
-      const Elf64_Sym& symbol = symbols_[ELF64_R_SYM(relocation.r_info)];
-      use(names_ + symbol.st_name, base_ + relocation.r_offset);
+      const u64 type = ELF64_R_TYPE(first_relocation_[i].r_info);
+      if ((type == kGlobalData || type == kAbsolute) && first_relocation_[i].r_addend == 0)
+        use_symbol(first_relocation_[i], use);
+    }
+    for (u64 i = 0; of_calls && i < calls_; ++i) {
+      if (ELF64_R_TYPE(first_call_[i].r_info) == kCall) use_symbol(first_call_[i], use);
     }
   }
 
  private:
 #if defined(__x86_64__)
-  static constexpr u64 kGlobalData = R_X86_64_GLOB_DAT, kAbsolute = R_X86_64_64;
+  static constexpr u64 kGlobalData = R_X86_64_GLOB_DAT, kAbsolute = R_X86_64_64,
+                       kCall = R_X86_64_JUMP_SLOT;
 #else
-  static constexpr u64 kGlobalData = R_AARCH64_GLOB_DAT, kAbsolute = R_AARCH64_ABS64;
+  static constexpr u64 kGlobalData = R_AARCH64_GLOB_DAT, kAbsolute = R_AARCH64_ABS64,
+                       kCall = R_AARCH64_JUMP_SLOT;
 #endif
+
+  template <class Use>
+  void use_symbol(const Elf64_Rela& relocation, Use& use) const {
+    const Elf64_Sym& symbol = symbols_[ELF64_R_SYM(relocation.r_info)];
+    use(names_ + symbol.st_name, base_ + relocation.r_offset);
+  }
 
   // A shared library begins with its header; the linker has put it where its dynamic section is.
   void find_headers(const link_map* map) {
@@ -118,6 +131,15 @@ class ElfObject {
       case DT_RELACOUNT:  // of those without a symbol, which stand in front
         relative_ = entry.d_un.d_val;
         break;
+      case DT_JMPREL:
+        first_call_ = at<Elf64_Rela>(entry.d_un.d_ptr);
+        break;
+      case DT_PLTRELSZ:
+        calls_ = entry.d_un.d_val / sizeof(Elf64_Rela);
+        break;
+      case DT_INIT:
+        start_ = &entry;
+        break;
       default:
         break;
     }
@@ -154,7 +176,9 @@ class ElfObject {
   const u32* hash_ = nullptr;
   const u32* gnu_hash_ = nullptr;
   const Elf64_Rela* first_relocation_ = nullptr;
-  u64 relocations_ = 0, relative_ = 0;
+  const Elf64_Dyn* start_ = nullptr;
+  const Elf64_Rela* first_call_ = nullptr;
+  u64 relocations_ = 0, relative_ = 0, calls_ = 0;
 };
 
 }  // namespace hwprof::observe::audit

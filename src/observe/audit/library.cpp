@@ -36,6 +36,7 @@
 #include "src/observe/audit/arguments.h"
 #include "src/observe/audit/module_calls.h"
 #include "src/observe/audit/operands.h"
+#include "src/observe/audit/rewrite.h"
 #include "src/observe/audit/slots.h"
 
 using namespace hwprof::observe;
@@ -86,18 +87,18 @@ static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
 Table* table = nullptr;  // nullptr: nothing is counted, every symbol is bound as it would be
 Stub stubs[kStubs];
 u32 stub_count = 0;  // written by who holds the lock
-u32 lock = 0;
+u32 stubs_lock = 0, pending_lock = 0;
 
 // The loader holds no lock of its own where a call binds its symbol. False: given up, since a
 // signal may have come to the thread that holds it.
-bool take_lock() {
+bool take(u32& lock) {
   constexpr int kTries = 100'000;
   for (int i = 0; i < kTries; ++i) {
     if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) == 0) return true;
   }
   return false;
 }
-void leave_lock() { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
+void leave(u32& lock) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
 
 u64 ticks() {
   if (table->clock == Clock::kCounter) return counter_ticks();
@@ -246,7 +247,7 @@ const char* path_of(const link_map* object) {
 u64 bind(const char* name, const Routine& routine, u64 address, const link_map* caller,
          const link_map* library) {
   Site* site = find_site(*table, name, path_of(caller), path_of(library));
-  if (site == nullptr || !take_lock()) {
+  if (site == nullptr || !take(stubs_lock)) {
     add(table->unwatched);
     return address;
   }
@@ -261,7 +262,7 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
                    arguments > kArgumentRegisters ? arguments - kArgumentRegisters : 0, routine};
     ++stub_count;
   }
-  leave_lock();
+  leave(stubs_lock);
   return stub < kStubs ? reinterpret_cast<u64>(hwprof_stubs + stub * kStubBytes) : address;
 }
 
@@ -290,24 +291,41 @@ bool is_routine(const char* name, u64 address, const link_map* library, NamedRou
 }
 
 // Files that have addresses of routines in their data (compiled with -fno-plt, or in tables): the
-// loader writes them without a word, after it has told of the file.
+// loader writes them without a word, after it has told of the file. By la_activity() those of the
+// program's start are there; those of a dlopen() are since glibc 2.41, and before come behind it
+// (elf/dl-open.c). There a function of ours stands in the place of the file's DT_INIT, so that it
+// is the first to run when they are.
 constexpr u32 kMostPending = 64;
-const link_map* pending[kMostPending];
-u32 pending_count = 0;
+
+struct Pending {
+  const link_map* object;  // nullptr: free
+  bool tried;              // to come before its start
+  u64 start;               // its own DT_INIT, where ours stands in its place; else 0
+};
+Pending pending[kMostPending];
+// Before glibc 2.35 la_symbind64() is not called for what is bound at load (LD_BIND_NOW, RTLD_NOW,
+// -z now): with that came the second version of this interface.
+bool calls_bound_unsaid = false;
+
+using Start = void (*)(int, char**, char**);
 
 void note_addresses(const link_map* object) {
   bool any = false;
-  ElfObject(object, program_headers).for_each_address([&any](const char* name, u64) {
-    NamedRoutine found;
-    any = any || may_be_routine(name, found);
-  });
-  if (!any || !take_lock()) return;
-  if (pending_count < kMostPending) {
-    pending[pending_count++] = object;
+  ElfObject(object, program_headers)
+      .for_each_address(calls_bound_unsaid, [&any](const char* name, u64) {
+        NamedRoutine found;
+        any = any || may_be_routine(name, found);
+      });
+  if (!any) return;
+  if (!take(pending_lock)) return add(table->unwatched);
+  u32 i = 0;
+  while (i < kMostPending && pending[i].object != nullptr) ++i;
+  if (i < kMostPending) {
+    pending[i] = {object, false, 0};
   } else {
     add(table->unwatched);
   }
-  leave_lock();
+  leave(pending_lock);
 }
 
 const link_map* owner_of(const link_map* object, u64 address) {
@@ -317,41 +335,80 @@ const link_map* owner_of(const link_map* object, u64 address) {
   return object;
 }
 
-void write_address(const ElfObject& object, u64 place, u64 address) {
-  constexpr u64 kPageBytes = 4096;  // the least that there is: more of them are protected at once
-  const long page = static_cast<long>(place & ~(kPageBytes - 1));
-  const bool sealed = object.is_sealed(place);
-  if (sealed && system_call(SYS_mprotect, page, kPageBytes, PROT_READ | PROT_WRITE) != 0) {
-    add(table->unwatched);
-    return;
-  }
-  __atomic_store_n(reinterpret_cast<u64*>(place), address, __ATOMIC_RELEASE);
-  if (sealed) system_call(SYS_mprotect, page, kPageBytes, PROT_READ);
-}
-
-void bind_addresses(const link_map* caller) {
+// False: the loader has written none so far. In no file there is one that lies in another.
+bool bind_addresses(const link_map* caller) {
+  bool written = false;
   const ElfObject object(caller, program_headers);
-  object.for_each_address([&](const char* name, u64 place) {
+  object.for_each_address(calls_bound_unsaid, [&](const char* name, u64 place) {
     NamedRoutine found;
     const u64 address = *reinterpret_cast<const u64*>(place);
-    if (!may_be_routine(name, found) || address == 0 || object.contains(address)) return;
-    const link_map* library = owner_of(caller, address);
-    // None: of a stub of ours, or in a program's own table, which asks us when it is called.
-    if (library == nullptr || *library->l_name == '\0') return;
-    if (address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes) return;
+    if (!may_be_routine(name, found) || address == 0) return;
+    const bool is_stub = address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes;
+    const link_map* library = is_stub ? nullptr : owner_of(caller, address);
+    written = written || is_stub || library != nullptr;
+    // In a program's own table: that asks us when it is called.
+    if (library == nullptr || library == caller || *library->l_name == '\0') return;
     if (!is_routine(name, address, library, found)) return;
     const u64 bound = bind(found.name, found.routine, address, caller, library);
-    if (bound != address) write_address(object, place, bound);
+    if (bound != address && !write_word(object, reinterpret_cast<u64*>(place), bound))
+      add(table->unwatched);
   });
+  return written;
 }
 
-// Called where the loader has relocated what it told of before.
+void forget(Pending& file) {
+  const ElfObject object(file.object, program_headers);
+  if (file.start != 0) write_word(object, start_of(object), file.start);
+  file.object = nullptr;
+}
+
+template <u32 i = kMostPending - 1>
+Start starter_of(u32 number);
+
+void come_first(Pending& file) {
+  file.tried = true;
+  u64* start = start_of(ElfObject(file.object, program_headers));
+  // Not sealed again: where the loader is about to write more, it does so itself.
+  if (start == nullptr || !protect(start, PROT_READ | PROT_WRITE)) return add(table->unwatched);
+  file.start = *start;
+  const auto ours = reinterpret_cast<u64>(starter_of(static_cast<u32>(&file - pending)));
+  *start = ours - file.object->l_addr;
+}
+
+// What the loader has written is bound; before all else that it will write.
 void bind_pending() {
-  while (load(pending_count) > 0 && take_lock()) {
-    const link_map* object = pending_count > 0 ? pending[--pending_count] : nullptr;
-    leave_lock();
-    if (object != nullptr) bind_addresses(object);
+  if (!take(pending_lock)) return add(table->unwatched);
+  for (Pending& file : pending) {
+    if (file.object == nullptr) continue;
+    if (bind_addresses(file.object) || *file.object->l_name == '\0') {
+      forget(file);
+    } else if (!file.tried) {
+      come_first(file);
+    }
   }
+  leave(pending_lock);
+}
+
+void start_file(u32 number, int count, char** arguments, char** environment) {
+  Pending& file = pending[number];
+  const auto start = reinterpret_cast<Start>(file.object->l_addr + file.start);
+  bind_pending();
+  // It has but names that nobody defines.
+  if (file.object != nullptr && take(pending_lock)) {
+    forget(file);
+    leave(pending_lock);
+  }
+  start(count, arguments, environment);
+}
+
+template <u32 i>
+Start starter_of(u32 number) {
+  if constexpr (i > 0) {
+    if (number != i) return starter_of<i - 1>(number);
+  }
+  return [](int count, char** arguments, char** environment) {
+    start_file(i, count, arguments, environment);
+  };
 }
 
 }  // namespace
@@ -399,26 +456,30 @@ extern "C" {
 
 __attribute__((visibility("default"))) unsigned la_version(unsigned offered) {
   if (table == nullptr) return 0;  // the loader leaves us out
+  calls_bound_unsaid = offered < 2;
   find_own_path();
   find_thread_number();
   return offered < LAV_CURRENT ? offered : LAV_CURRENT;
 }
 
-__attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t space,
+__attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t /*space*/,
                                                            uintptr_t* cookie) {
   *cookie = reinterpret_cast<uintptr_t>(object);
-  if (space == LM_ID_BASE) note_addresses(object);
+  note_addresses(object);
   return LA_FLG_BINDTO | LA_FLG_BINDFROM;
 }
 
 __attribute__((visibility("default"))) unsigned la_objclose(uintptr_t* cookie) {
-  if (!take_lock()) return 0;
-  for (u32 i = 0; i < pending_count; ++i) {
-    if (pending[i] == reinterpret_cast<const link_map*>(*cookie))
-      pending[i--] = pending[--pending_count];
+  if (!take(pending_lock)) return 0;
+  for (Pending& file : pending) {
+    if (file.object == reinterpret_cast<const link_map*>(*cookie)) file.object = nullptr;
   }
-  leave_lock();
+  leave(pending_lock);
   return 0;
+}
+
+__attribute__((visibility("default"))) void la_activity(uintptr_t* /*cookie*/, unsigned activity) {
+  if (activity == LA_ACT_CONSISTENT) bind_pending();
 }
 
 __attribute__((visibility("default"))) void la_preinit(uintptr_t* /*program*/) { bind_pending(); }

@@ -1,0 +1,101 @@
+"""Calls that the loader binds without a word, or not at all: they are seen beside LD_AUDIT, or it
+is said that there may be some."""
+
+import os
+
+import harness
+from coverage_test import PRODUCT, called, count
+from evidence_harness import AS_ROOT, EvidenceTest, needs_samples
+
+# Calls sgemm_ by its address in this file's data, which the loader writes: from a table, and with
+# -fno-plt always. Its constructor hands it to the program, so that nobody asks for a symbol.
+PLUGIN = r"""
+void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*,
+            const float*, const int*, const float*, const int*, const float*, float*, const int*);
+typedef void (*Product)(const char*, const char*, const int*, const int*, const int*, const float*,
+                        const float*, const int*, const float*, const int*, const float*, float*,
+                        const int*);
+static const Product table[] = {sgemm_};
+static const Product* volatile products = table;
+__attribute__((visibility("default"))) void work(int times) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < times; ++i) {
+    sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+    products[0]("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  }
+}
+extern void take_plugin(void (*)(int)) __attribute__((weak));
+extern void dgemm_(void) __attribute__((weak));
+__attribute__((constructor)) static void start(void) {
+  if (dgemm_) work(1000);  // nobody has it: that stays so
+  if (IN_START) work(IN_START);
+  if (take_plugin) take_plugin(work);
+}
+"""
+# LIBRARY TIMES [new]: the third word opens it in a namespace of its own.
+HOST = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void (*work)(int);
+void take_plugin(void (*taken)(int)) { work = taken; }
+int main(int count, char** words) {
+  void* library = count > 3 ? dlmopen(LM_ID_NEWLM, words[1], RTLD_NOW)
+                            : dlopen(words[1], RTLD_NOW | RTLD_GLOBAL);
+  if (!library) { fprintf(stderr, "%s\n", dlerror()); return 9; }
+  if (count > 3) work = (void (*)(int))dlsym(library, "work");
+  if (work) work(atoi(words[2]));
+  return 0;
+}
+"""
+
+
+class Unbound(EvidenceTest):
+    def setUp(self):
+        super().setUp()
+        self.library = self.compile("libproduct.so", PRODUCT, "-shared", "-fPIC",
+                                    "-Wl,-soname,libproduct.so")
+
+    def user(self):
+        return self.as_nobody() if AS_ROOT else {}
+
+    @staticmethod
+    def needing(library):
+        """In front of the source, where the linker knows of no use of it yet."""
+        return ["-Wl,--no-as-needed,-rpath," + os.path.dirname(library), library]
+
+    def plugin(self, *flags, in_start=0):
+        return self.compile("libplugin.so", PLUGIN, "-shared", "-fPIC", "-fno-builtin", "-w",
+                            "-DIN_START=%d" % in_start, *flags, *self.needing(self.library))
+
+    def test_addresses_in_a_file_that_is_opened_later(self):
+        """The loader writes them behind its last word on the file, and before its constructors."""
+        host = self.compile("host", HOST, "-rdynamic", "-ldl")
+        for flags in [[], ["-fno-plt"], ["-fno-plt", "-Wl,-z,now"], ["-fno-plt", "-Wl,-z,norelro"]]:
+            for words in [[], ["new"]]:
+                with self.subTest([flags, words]):
+                    _, report = self.observe(host, self.plugin(*flags), "50", *words,
+                                             **self.user())
+                    self.assertEqual(count(report), 100, called(report))
+        with self.subTest("constructor"):
+            done, report = self.observe(host, self.plugin("-fno-plt", in_start=7), "50",
+                                        **self.user())
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(count(report), 114, called(report))
+
+    @needs_samples
+    def test_a_file_whose_beginning_cannot_be_awaited(self):
+        """It has no function that runs first: what it calls may be unseen, and that is said."""
+        host = self.compile("host", HOST, "-rdynamic", "-ldl")
+        plugin = self.plugin("-fno-plt", "-nostartfiles")
+        _, report = self.observe(host, plugin, "50", **self.user())
+        if count(report) == 0:
+            self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
+            self.assertIn("bindings were not watched", " ".join(called(report)["blind_to"]))
+
+
+if __name__ == "__main__":
+    harness.main()
