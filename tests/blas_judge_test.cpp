@@ -1200,6 +1200,28 @@ TEST(RunVerdict, IsOpenWhereAFileThatNamesNothingMultipliesAndAdds) {
   EXPECT_EQ(of.judged().verdict, kNotCalled) << "too little to matter";
 }
 
+// Calls within one file are bound by nobody; that no time was spent in them does not say that there
+// were none.
+TEST(RunVerdict, IsNotCalledOnlyWhereNoFileMayCallItself) {
+  Program of;
+  watch(of, 2);
+  of.evidence.called.how = "audit";
+  EXPECT_EQ(of.judged().verdict, kNotCalled);
+  of.evidence.called.own_routines = {"/usr/lib/libsolver.so.1"};
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  EXPECT_EQ(of.judged().why,
+            "no BLAS call was seen, but calls within libsolver are not seen by LD_AUDIT");
+  EXPECT_EQ(of.judged().fix, "run hwprof as root, with --calls-by uprobes");
+  load(of, kProgram, Provider::kUnknown);  // more samples would not tell
+  EXPECT_THAT(of.judged().why, EndsWith("are not seen by LD_AUDIT"));
+  of.evidence.called.own_routines.push_back("/home/user/solver");
+  execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);
+  EXPECT_EQ(of.judged().verdict, kInconclusive);
+  EXPECT_EQ(of.judged().why,
+            "no time was spent in a BLAS, but calls within libsolver and 1 other file are not seen "
+            "by LD_AUDIT");
+}
+
 TEST(RunVerdict, SeesAStaticLibraryByItsSamplesAlone) {
   Program of;
   load(of, kProgram, Provider::kOpenBlas);

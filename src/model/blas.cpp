@@ -281,6 +281,9 @@ const Record& record<Called>() {
                                          "of those: every call could be seen"),
       field<&Called::executions_going_on>("executions_going_on", "",
                                           "of the others: they went on after the command's end"),
+      field<&Called::own_routines>("own_routines", "",
+                                   "files whose own code may have called routines of a BLAS in "
+                                   "them, unseen by `audit`; where no work of a BLAS was seen"),
       field<&Called::spans>("spans", "", "the longest of the calls, in the order of time"),
       field<&Called::spans_begin_ns>("spans_begin_ns", "ns",
                                      "CLOCK_MONOTONIC when the first of them began; null: there is "

@@ -231,6 +231,9 @@ struct Called {
   std::optional<std::uint64_t> executions, executions_watched;
   // Of those not watched whole: they went on after the command's end. Absent: not known.
   std::optional<std::uint64_t> executions_going_on;
+  // By "audit" alone, where no work of a BLAS was seen: files whose own code may have called
+  // routines of a BLAS in them, which no loader binds.
+  std::vector<std::string> own_routines;
   std::set<std::string> elsewhere;       // of the libraries; as LoadedLibrary has it
   std::vector<TraceSpan> spans;          // the longest outermost calls, in the order of time
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC when the first of them began

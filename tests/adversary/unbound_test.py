@@ -4,8 +4,8 @@ is said that there may be some."""
 import os
 
 import harness
-from coverage_test import PRODUCT, called, count
-from evidence_harness import AS_ROOT, EvidenceTest, needs_samples
+from coverage_test import BY_UPROBES, PRODUCT, called, count
+from evidence_harness import AS_ROOT, EvidenceTest, has_uprobes, needs_samples
 
 # Calls sgemm_ by its address in this file's data, which the loader writes: from a table, and with
 # -fno-plt always. Its constructor hands it to the program, so that nobody asks for a symbol.
@@ -49,6 +49,24 @@ int main(int count, char** words) {
   if (count > 3) work = (void (*)(int))dlsym(library, "work");
   if (work) work(atoi(words[2]));
   return 0;
+}
+"""
+# Has a product of its own, and calls it.
+OWN = PRODUCT.replace("void sgemm_", "SEEN void sgemm_") + r"""
+__attribute__((visibility("default"))) int work(void) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < 50; ++i) sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return 0;
+}
+"""
+# What calls a BLAS of its own under the name of LAPACK.
+LAPACK = PRODUCT + r"""
+__attribute__((visibility("default"))) void dgesv_(const int* n) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const float one = 1, zero = 0;
+  sgemm_("N", "N", n, n, n, &one, a, n, b, n, &zero, c, n);
 }
 """
 
@@ -95,6 +113,47 @@ class Unbound(EvidenceTest):
         if count(report) == 0:
             self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
             self.assertIn("bindings were not watched", " ".join(called(report)["blind_to"]))
+
+    def check_calls_within(self, file, report):
+        self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
+        self.assertEqual(list(map(os.path.basename, called(report)["own_routines"])), [file])
+        label = file.split(".so")[0]
+        self.assertRegex(report["blas"]["why"], "but calls within %s[.so]* are not seen by LD_AUDIT"
+                         % label)
+        self.assertIn("--calls-by uprobes", report["blas"]["fix"])
+
+    @needs_samples
+    def test_calls_within_one_file(self):
+        """Nobody binds them: a static BLAS in a library or in the program, under any name."""
+        main = "int work(void); int main(void) { return work(); }"
+        for seen in ["default", "hidden"]:
+            with self.subTest(seen):
+                flag = '-DSEEN=__attribute__((visibility("%s")))' % seen
+                own = self.compile("libsolver.so", OWN, flag, "-shared", "-fPIC")
+                program = self.compile("solve", main, *self.needing(own))
+                _, report = self.observe("sh", "-c", program + "; exit 3", **self.user())
+                self.check_calls_within("libsolver.so", report)
+                if has_uprobes():
+                    _, report = self.observe(program, options=BY_UPROBES)
+                    self.assertEqual(called(report)["own_routines"], [])
+                    self.assertEqual(count(report), 50)
+        own = self.compile("whole", OWN + "int main(void) { return work(); }", "-DSEEN=")
+        _, report = self.observe("sh", "-c", own + "; exit 3", **self.user())
+        self.check_calls_within("whole", report)
+
+    @needs_samples
+    def test_a_blas_that_is_only_loaded_is_not_called(self):
+        """What calls itself under the name of a BLAS is one, until LAPACK is called in it."""
+        blas = self.compile("libopenblas.so.0", LAPACK, "-shared", "-fPIC",
+                            "-Wl,-soname,libopenblas.so.0")
+        idle = self.compile("idle", "int main(void) { return 0; }", *self.needing(blas))
+        _, report = self.observe(idle, **self.user())
+        self.assertEqual(report["blas"]["verdict"], "not-called", report["blas"]["why"])
+        solves = self.compile("solves", "void dgesv_(const int*);"
+                              "int main(void) { const int n = 16; dgesv_(&n); return 0; }",
+                              *self.needing(blas))
+        _, report = self.observe(solves, **self.user())
+        self.check_calls_within("libopenblas.so.0", report)
 
 
 if __name__ == "__main__":

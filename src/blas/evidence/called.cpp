@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "src/blas/evidence/call_candidates.h"
+#include "src/blas/providers/providers.h"
 #include "src/observe/audit/float_flags.h"
 #include "src/observe/calls/audit.h"
 #include "src/observe/calls/execution_watch.h"
 #include "src/observe/calls/probes.h"
+#include "src/observe/calls/routine_file.h"
 #include "src/observe/calls/uprobes.h"
 
 namespace hwprof::blas {
@@ -72,6 +75,28 @@ std::string ignores_audit(const CommandFiles& files) {
 
 using ExecutionCount = observe::ExecutionWatch::Count;
 
+// Of the mapped files those whose own code may have called a routine in them: a library of a BLAS
+// does so in LAPACK alone. Files that cannot be looked at are among them.
+std::vector<std::string> find_own_routines(const std::set<std::string>& files,
+                                           const report::Called& called) {
+  std::vector<std::string> own;
+  for (const std::string& path : files) {
+    const bool served_lapack =
+        std::any_of(called.lapack.begin(), called.lapack.end(),
+                    [&](const report::CallSite& site) { return site.library == path; });
+    const bool is_blas = is_library_of_blas(path);
+    if (is_blas && !served_lapack) continue;
+    // LAPACK without a BLAS in it has some by such names all the same: crot_, csymv_.
+    if (observe::may_hold_routines(path, is_blas)) own.push_back(path);
+  }
+  return own;
+}
+
+// Calls of this many FLOP are work, whatever else there was: no need to look into all files.
+constexpr double kWorkFlops = 1e6;
+
+bool is_work(const report::CallSite& site) { return site.flops.value_or(kWorkFlops) >= kWorkFlops; }
+
 void finish_audit(observe::Audit& audit, const CommandFiles& files,
                   const std::optional<ExecutionCount>& executions, report::Called& called,
                   CallWatch::ByModule& by_module, std::vector<observe::CallKind>& kinds) {
@@ -116,8 +141,9 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   }
   if (audit.unwatched() > 0) {
     called.executions_watched.reset();
-    called.blind_to.push_back(
-        fmt::format("{} bindings were not watched: the table is full.", audit.unwatched()));
+    called.blind_to.push_back(fmt::format(
+        "{} bindings were not watched: the table is full, or the loader told of them too late.",
+        audit.unwatched()));
   }
 }
 
@@ -219,6 +245,10 @@ report::Called CallWatch::finish(const std::vector<pid_t>& left) {
   if (state.audit) {
     const auto executions = state.executions ? state.executions->finish(left) : std::nullopt;
     finish_audit(*state.audit, state.files, executions, state.called, state.by_module, state.kinds);
+    const auto& calls = state.called.calls;
+    if (state.called.how == "audit" && executions &&
+        std::none_of(calls.begin(), calls.end(), is_work))
+      state.called.own_routines = find_own_routines(state.executions->files(), state.called);
   }
   if (state.called.how == "uprobe")
     state.by_module.reason = "uprobes do not tell the module that a call was made in";

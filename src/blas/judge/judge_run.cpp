@@ -226,6 +226,14 @@ const report::SampleShare* may_hold_blas(const report::Executed& executed,
   return most.samples > kFew && most.fraction >= thresholds.negligible_share ? &most : nullptr;
 }
 
+// "calls within libsolver.so and 2 other files"
+std::string calls_within(const std::vector<std::string>& files) {
+  std::string text = "calls within " + file_label(files.front());
+  if (files.size() == 2) text += " and 1 other file";
+  if (files.size() > 2) text += fmt::format(" and {} other files", files.size() - 1);
+  return text;
+}
+
 void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWork& work,
                         const Thresholds& thresholds, RunBlas& result) {
   const bool watched = evidence.called.how != "none";
@@ -239,7 +247,7 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     return;
   }
   const report::Called& called = evidence.called;
-  if (!work.sampled && (!watched || inside_program)) {
+  if (!work.sampled && (!watched || (inside_program && called.own_routines.empty()))) {
     result.why = watched
                      ? fmt::format("no BLAS call was seen, and {} samples are too few to tell more",
                                    evidence.executed.samples)
@@ -279,6 +287,13 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
         "add, "
         "and {} does not name their functions: a BLAS may be linked into it",
         100 * file->fraction, label, label);
+    return;
+  }
+  if (!called.own_routines.empty()) {
+    result.why = fmt::format("{}, but {} are not seen by LD_AUDIT",
+                             work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
+                             calls_within(called.own_routines));
+    result.fix = "run hwprof as root, with --calls-by uprobes";
     return;
   }
   result.verdict = VerdictKind::kNotCalled;

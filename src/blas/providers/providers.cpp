@@ -205,6 +205,10 @@ static_assert(kProviders[static_cast<std::size_t>(Provider::kEigen)].name == "ei
 // Of no provider alone.
 constexpr std::string_view kThreadVariables[] = {"OMP_", "KMP_", "GOMP_"};
 constexpr std::string_view kBlasFiles[] = {"libblas.so", "libblas64"};
+// Further ones, which are no choice of libblas.so.3: in wheels of numpy, R, GSL, on a Cray.
+constexpr std::string_view kLibrariesOfBlas[] = {"libblas",           "libcblas", "liblapack",
+                                                 "libscipy_openblas", "libRblas", "libRlapack",
+                                                 "libgslcblas",       "libsci_",  "libessl"};
 
 bool has(const std::vector<std::string>& isa, std::string_view name) {
   return std::find(isa.begin(), isa.end(), name) != isa.end();
@@ -275,6 +279,12 @@ bool is_blas_file_name(std::string_view name) {
 
 bool is_kernel_file_name(std::string_view name) {
   return any([&](const auto& row) { return starts_with_any(name, row.kernel_files); });
+}
+
+bool is_library_of_blas(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return is_blas_file_name(name) || is_kernel_file_name(name) ||
+         starts_with_any(name, kLibrariesOfBlas);
 }
 
 std::string install_advice(bool root) {

@@ -105,6 +105,8 @@ bool forces_core(std::string_view variable);
 // By names under which a BLAS is installed: "libblas.so.3", "libopenblas64.so.0".
 bool is_blas_file_name(std::string_view name);
 bool is_kernel_file_name(std::string_view name);
+// Of a file that has a BLAS, its C interface or LAPACK, and nothing that calls it by itself.
+bool is_library_of_blas(std::string_view path);
 // "sudo apt install libopenblas0-pthread"; to root without sudo, which a container may not have.
 std::string install_advice(bool root);
 std::string install_advice();  // to who runs hwprof

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include <cstring>
+#include <utility>
+#include <variant>
 
 namespace hwprof::observe {
 
@@ -25,7 +27,22 @@ Result<ExecutionWatch> ExecutionWatch::open(pid_t pid) {
 }
 
 void ExecutionWatch::apply(bool all) {
-  for (const Record& record : rings_.in_order(all)) executions_.apply(record);
+  for (const Record& record : rings_.in_order(all)) {
+    executions_.apply(record);
+    const auto* mapped = std::get_if<Mapped>(&record.body);
+    if (mapped != nullptr) add_file(*mapped);
+  }
+}
+
+void ExecutionWatch::add_file(const Mapped& mapped) {
+  // "[vdso]", "//anon": of no file.
+  if (!mapped.path.starts_with('/') || mapped.path.starts_with("//")) return;
+  std::string path = mapped.path + (mapped.deleted ? " (deleted)" : "");
+  if (files_.size() < kMostFiles) {
+    files_.insert(std::move(path));
+  } else if (!files_.contains(path)) {
+    more_files_ = true;
+  }
 }
 
 void ExecutionWatch::drain() {
@@ -38,8 +55,8 @@ std::optional<ExecutionWatch::Count> ExecutionWatch::finish(const std::vector<pi
   rings_.read();
   apply(true);
   // Where the kernel took the events from one, nobody tells what that has started.
-  const bool complete =
-      executions_.complete() && !rings_.broken() && executions_.watched() == executions_.count();
+  const bool complete = executions_.complete() && !rings_.broken() && !more_files_ &&
+                        executions_.watched() == executions_.count();
   if (!complete) return std::nullopt;
   executions_.miss_what_goes_on(left);
   return Count{executions_.count(), executions_.going_on()};

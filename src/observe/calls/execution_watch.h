@@ -1,12 +1,14 @@
 // Counts the programs that run in a process and all that it starts, by what the kernel records of
 // each execve: for an ordinary user, who has the LD_AUDIT table alone, which knows only of programs
-// that took part.
+// that took part. And the files whose code they had mapped, the shortest-lived too.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "src/base/result.h"
@@ -27,14 +29,20 @@ class ExecutionWatch {
   // Absent where records were lost, or the kernel took the events away. To be called at the end.
   // `left`: processes that may go on.
   std::optional<Count> finish(const std::vector<pid_t>& left);
+  // With " (deleted)" where the file was gone already.
+  [[nodiscard]] const std::set<std::string>& files() const { return files_; }
 
  private:
   ExecutionWatch() : rings_(kRingBytes) {}
   void apply(bool all);
+  void add_file(const Mapped& mapped);
 
   static constexpr std::size_t kRingBytes = 64U << 10U;
+  static constexpr std::size_t kMostFiles = 16384;
   Rings rings_;
   Executions executions_;
+  std::set<std::string> files_;
+  bool more_files_ = false;
 };
 
 }  // namespace hwprof::observe

@@ -32,6 +32,15 @@ std::optional<RoutineFile> open_routine_file(const std::string& path) {
   return read_routines(open_regular_file(path), path);
 }
 
+bool may_hold_routines(const std::string& path, bool products_alone) {
+  UniqueFd file = open_regular_file(path);
+  if (!file.valid()) return true;
+  const auto found = read_routines(std::move(file), path);
+  return found && std::any_of(found->entries.begin(), found->entries.end(), [&](const auto& entry) {
+           return entry.routine.blas && (entry.routine.timed || !products_alone);
+         });
+}
+
 std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path) {
   RoutineFile found{path, file_id(file.get()), std::move(file), {}, false};
   const ElfFile elf(found.file.get());

@@ -40,6 +40,10 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
 // or Windows' format. Where a process has it mapped as code, its calls are not seen.
 bool holds_foreign_code(int file);
 
+// Whether a BLAS routine, or one of its products, may begin in it: true as well of a file that
+// cannot be opened.
+bool may_hold_routines(const std::string& path, bool products_alone);
+
 // As fstat() has it; all 0 where it cannot be had.
 FileId file_id(int file);
 
