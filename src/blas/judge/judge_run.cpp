@@ -260,9 +260,9 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     result.why = fmt::format("{}, but {}",
                              work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
                              what_was_not_watched(called));
-    const bool all_others = called.executions_watched && called.lost == 0 &&
-                          *called.executions_watched + called.executions_going_on.value_or(0) >=
-                              called.executions.value_or(0);
+    const bool all_others = watched && called.executions_watched && called.lost == 0 &&
+                            *called.executions_watched + called.executions_going_on.value_or(0) >=
+                                called.executions.value_or(0);
     if (all_others) {
       result.fix = "let the command wait for what it starts";
     } else if (called.how == "audit") {
@@ -283,10 +283,9 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
   if (const auto* file = may_hold_blas(evidence.executed, thresholds); file != nullptr) {
     const std::string label = file_label(file->name);
     result.why = fmt::format(
-        "no BLAS call was seen, but {:.0f} % of the time lies in loops of {} that multiply and "
-        "add, "
-        "and {} does not name their functions: a BLAS may be linked into it",
-        100 * file->fraction, label, label);
+        "no BLAS call {}was seen, but {:.0f} % of the time lies in loops of {} that multiply and "
+        "add, and {} does not name their functions: a BLAS may be linked into it",
+        called.calls.empty() ? "" : "that does work ", 100 * file->fraction, label, label);
     return;
   }
   if (!called.own_routines.empty()) {
