@@ -11,7 +11,6 @@ import unittest
 
 import harness
 from evidence_harness import EvidenceTest, needs_root, needs_samples
-from harness import hwprof
 
 # Numbers of fields, as https://github.com/google/pprof/blob/main/proto/profile.proto has them.
 PROFILE = {1: "sample_type", 2: "sample", 3: "mapping", 4: "location", 5: "function", 6: "string_table",
@@ -223,13 +222,6 @@ class Pprof(EvidenceTest):
                                           options=["--user", "nobody"])
         self.assertEqual(profile.folded(), folded)
         self.assertTrue(any("inner" in line for location in profile.locations for line in profile.lines(location)))
-
-    def test_without_a_sample_there_is_no_file_but_a_warning(self):
-        path = self.path("x.pb.gz")
-        done = hwprof("run", "--no-ladder", "--frequency", "1", "--pprof", path, "--", "true")
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("no stack was sampled", done.stderr)
-        self.assertFalse(os.path.exists(path))
 
 
 if __name__ == "__main__":

@@ -85,11 +85,13 @@ class Stacks(EvidenceTest):
         xml.etree.ElementTree.parse(svg)
 
     def test_without_a_sample_there_is_no_file_but_a_warning(self):
-        svg = self.path("x.svg")
-        done = hwprof("run", "--no-ladder", "--frequency", "1", "--flame", svg, "--", "true")
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("no stack was sampled", done.stderr)
-        self.assertFalse(os.path.exists(svg))
+        for option, name in (("--flame", "x.svg"), ("--pprof", "x.pb.gz")):
+            with self.subTest(option):
+                path = self.path(name)
+                done = hwprof("run", "--no-ladder", "--frequency", "1", option, path, "--", "true")
+                self.assertEqual(done.returncode, 0)
+                self.assertIn("no stack was sampled", done.stderr)
+                self.assertFalse(os.path.exists(path))
 
 
 # Its callers keep values in registers and have no frame pointers.

@@ -144,14 +144,15 @@ std::string unlined_note(const observe::LineProfile& profile,
                          const report::BlasEvidence& evidence) {
   std::vector<std::string> names;
   double samples = 0;
-  for (const auto& [path, of_file] : profile.unlined) {
+  for (const auto& one : profile.unlined) {
+    const std::string& path = one.first;
     const bool is_blas =
         std::any_of(evidence.loaded.begin(), evidence.loaded.end(), [&](const auto& loaded) {
           return loaded.path == path && loaded.provider != report::Provider::kNone;
         });
-    if (is_blas || of_file < kWorthSaying * profile.samples) continue;
+    if (is_blas || one.second < kWorthSaying * profile.samples) continue;
     names.push_back(path.substr(path.rfind('/') + 1));
-    samples += of_file;
+    samples += one.second;
   }
   if (names.empty()) return "";
   return fmt::format(
