@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 #include "src/blas/evidence/module_evidence.h"
 
 namespace hwprof {
@@ -176,6 +179,44 @@ TEST(Modules, EvidenceNamesLibraryCoreThreadsAndShareOfThePeak) {
   EXPECT_EQ(linear.evidence,
             "openblas Haswell (256-bit) on 4 threads, 22.9 % of its time, 50.0 % of peak");
   EXPECT_EQ(tables.by_name.back().evidence, "no BLAS call");
+}
+
+TEST(Modules, EvidenceNamesTheKernelOfAPrimitive) {
+  ModuleFacts facts = made_facts();
+  facts.calls.clear();
+  const auto add = [&](const std::string& kind, const std::string& kernel, const std::string& type,
+                       double time_ns, std::optional<double> flops) {
+    observe::CallsOfModule& calls = facts.calls.emplace_back(calls_of(10, 2, 3, time_ns, 0));
+    calls.site.symbol = kind;
+    calls.site.library = "/lib/libdnnl.so.2";
+    calls.site.flops = flops;
+    calls.prepared.emplace();
+    calls.prepared->implementation = kernel;
+    calls.prepared->type = type;
+  };
+  add("convolution forward_training", "jit:avx512_core", "f32", 350, 700);
+  add("convolution forward_training", "jit:avx512_core", "f32", 70, 140);
+  add("reorder", "jit:uni", "f32", 140, std::nullopt);
+  add("matmul", "brgemm:avx512_core_bf16", "bf16", 7, 7);
+  ModuleTables tables = module_tables(facts);
+  report::BlasEvidence evidence;
+  report::LoadedLibrary loaded;
+  loaded.path = "/lib/libdnnl.so.2";
+  loaded.provider = report::Provider::kOneDnn;
+  evidence.loaded = {loaded};
+  evidence.achieved_rate.core_peak_gflops = 4;
+  blas::add_module_evidence(evidence, 1, "avx512", tables.by_name);
+  const Module& linear = tables.by_name.front();
+  ASSERT_EQ(linear.calls.size(), 3U);
+  EXPECT_EQ(linear.calls[0].kernel, "jit:avx512_core");
+  EXPECT_EQ(linear.calls[0].calls, 6U);
+  EXPECT_EQ(linear.evidence,
+            "onednn jit:avx512_core, 60.0 % of its time, 50.0 % of peak; onednn reorder jit:uni, "
+            "20.0 % of its time; 1 more");
+  EXPECT_EQ(linear.calls[2].peak_fraction_reason, "no peak of this precision is measured");
+  // Of how many threads it had, nobody knows.
+  blas::add_module_evidence(evidence, 2, "avx512", tables.by_name);
+  EXPECT_EQ(linear.calls[0].peak_fraction_reason, "how many threads its library had is not known");
 }
 
 TEST(Modules, EvidenceTakesTheCoreOfTheOneLibraryBehindAnother) {

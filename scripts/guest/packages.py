@@ -14,6 +14,9 @@ from .common import Unavailable, call
 GUEST = ["libopenblas0-serial", "libopenblas0-pthread", "busybox-static", "linux-perf"]
 KERNEL = "linux-image-cloud-arm64"  # a metapackage: it names the kernel of the day
 
+# What tests on the machine itself watch.
+NOT_IN_GUEST = ["libdnnl-dev"]
+
 # The compiler brings its own libstdc++-dev and libgcc-dev; the C library must be the guest's.
 C_LIBRARY = "libc6-dev"
 
@@ -36,7 +39,8 @@ def wanted_packages(space):
     """What the guest has, and what hwprof and its tests are built with: as scripts/packages says."""
     listed = [line.split() for line in (space.source / "scripts/packages").read_text().splitlines()]
     build = [words[1] for words in listed if words and words[0] in ("build", "test")]
-    return GUEST + [C_LIBRARY] + [name for name in build if name.endswith("-dev")]
+    return GUEST + [C_LIBRARY] + [name for name in build
+                                   if name.endswith("-dev") and name not in NOT_IN_GUEST]
 
 
 def stamp_text(packages):

@@ -71,7 +71,8 @@ Module module_of(const Region& row, bool declared, double wall_ns) {
 }
 
 // The calls of one key (name or type): a routine of a library once.
-using ModuleCallKey = std::tuple<std::string, std::string, std::string>;  // key, symbol, library
+// Name or type, symbol, library, kernel, type of the numbers.
+using ModuleCallKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 struct MergedCalls {
   report::CallSite site;
   bool timed = true, known = true;
@@ -101,10 +102,9 @@ void add_call(const report::CallSite& part, MergedCalls& to) {
   }
 }
 
-report::ModuleCall module_call(const report::CallSite& site) {
+report::ModuleCall module_call(const ModuleCallKey& key, const report::CallSite& site) {
   report::ModuleCall call;
-  call.routine = site.symbol;
-  call.library = site.library;
+  std::tie(std::ignore, call.routine, call.library, call.kernel, call.type) = key;
   call.calls = site.count;
   call.time_ns = site.time_ns;
   call.shapes = site.shapes;
@@ -123,13 +123,12 @@ std::map<std::string, std::vector<report::ModuleCall>> module_calls_by(const Mod
     if (process == processes.end()) continue;
     const auto module = process->second->modules.find(calls.module);
     if (module == process->second->modules.end()) continue;
-    MergedCalls& to = merged[{key(module->second), calls.site.symbol, calls.site.library}];
-    to.site.symbol = calls.site.symbol;
-    to.site.library = calls.site.library;
-    add_call(calls.site, to);
+    const report::PreparedCall prepared = calls.prepared.value_or(report::PreparedCall{});
+    add_call(calls.site, merged[{key(module->second), calls.site.symbol, calls.site.library,
+                                 prepared.implementation, prepared.type}]);
   }
   std::map<std::string, std::vector<report::ModuleCall>> calls;
-  for (const auto& [at, one] : merged) calls[std::get<0>(at)].push_back(module_call(one.site));
+  for (const auto& [at, one] : merged) calls[std::get<0>(at)].push_back(module_call(at, one.site));
   for (auto& [at, some] : calls)
     std::stable_sort(some.begin(), some.end(), [](const auto& a, const auto& b) {
       return a.time_ns.value_or(0) > b.time_ns.value_or(0);

@@ -271,6 +271,8 @@ const Record& record<Called>() {
       field<&Called::calls>("calls", "", "outermost calls only; most FLOP first"),
       field<&Called::lapack>("lapack", "",
                              "calls of LAPACK, by `audit` alone; some of `calls` lie within them"),
+      field<&Called::primitives>("primitives", "",
+                                 "of oneDNN, by `audit` alone; longest time first"),
       field<&Called::wall_ns>("wall_ns", "ns", "with at least one thread inside those with a time"),
       field<&Called::lost>("lost", "", "records that the kernel dropped"),
       field<&Called::added_ns>("added_ns", "ns",

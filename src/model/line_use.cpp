@@ -5,10 +5,14 @@ namespace hwprof::model {
 template <>
 const Record& record<LineCall>() {
   static constexpr Field kFields[] = {
-      field<&LineCall::routine>("routine", "", ""),
+      field<&LineCall::routine>("routine", "", "of oneDNN what its primitive does"),
       field<&LineCall::library>("library", "", "file that served it"),
       field<&LineCall::provider>("provider", "", "of the library; null: not known").null_if_empty(),
       field<&LineCall::core>("core", "", "that the library had chosen; null: not known")
+          .null_if_empty(),
+      field<&LineCall::kernel>("kernel", "", "that oneDNN had chosen; null: not known")
+          .null_if_empty(),
+      field<&LineCall::type>("type", "", "of its numbers; null: as the routine's name says")
           .null_if_empty(),
       field<&LineCall::share>("share", "",
                               "of the program's CPU time: in these calls, all threads added up"),

@@ -18,6 +18,8 @@ struct LineCall {
   std::string routine, library;
   std::string provider;  // of the library, "openblas"; "" none that is known
   std::string core;      // that the library had chosen; "" not known
+  std::string kernel;    // that oneDNN had chosen for it: "jit:avx512_core"; "" not known
+  std::string type;      // of its numbers, "f32", where they do not go by the routine's name
   double share = 0;      // of the program's CPU time: in these calls, threads added up
   std::uint64_t calls = 0;
   double time_ns = 0;                     // inside them

@@ -13,12 +13,16 @@ void take_call_provider(ModuleCall& to, const Scalar& from) {
 template <>
 const Record& record<ModuleCall>() {
   static constexpr Field kFields[] = {
-      field<&ModuleCall::routine>("routine", "", "its symbol"),
+      field<&ModuleCall::routine>("routine", "", "its symbol; of oneDNN what its primitive does"),
       field<&ModuleCall::library>("library", "", "file that served it"),
       field<&ModuleCall::provider, report::name_of>("provider", "", "of that library")
           .read_by<take_call_provider>(),
       field<&ModuleCall::core>("core", "",
                                "that the library had chosen; of oneDNN the most that it uses")
+          .null_if_empty(),
+      field<&ModuleCall::kernel>("kernel", "", "that oneDNN had chosen; null: not known")
+          .null_if_empty(),
+      field<&ModuleCall::type>("type", "", "of its numbers; null: as the routine's name says")
           .null_if_empty(),
       field<&ModuleCall::threads>("threads", "", "of that library; null: not known"),
       field<&ModuleCall::calls>("calls", "", ""),

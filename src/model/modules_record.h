@@ -17,6 +17,8 @@ struct ModuleCall {
   std::string routine, library;
   report::Provider provider = report::Provider::kNone;
   std::string core;            // that it had chosen; of oneDNN the most that it uses; "": not known
+  std::string kernel;          // that oneDNN had chosen for it: "jit:avx512_core"; "": not known
+  std::string type;            // of its numbers, "f32", where they do not go by the routine's name
   std::optional<int> threads;  // of that library
   std::uint64_t calls = 0;
   std::optional<double> time_ns, gflops;

@@ -23,6 +23,10 @@ def python_with_torch():
     return None
 
 
+def routine_of(primitive):
+    return " ".join(filter(None, (primitive["kind"], primitive["direction"])))
+
+
 TORCH = python_with_torch()
 needs_torch = unittest.skipUnless(TORCH, "no Python here has torch")
 
@@ -184,6 +188,9 @@ class KimCnn(Layers):
         of_all, of_modules = {}, {}
         for site in called["calls"]:
             of_all[site["symbol"]] = of_all.get(site["symbol"], 0) + site["count"]
+        for call in called["primitives"]:
+            routine = routine_of(call)
+            of_all[routine] = of_all.get(routine, 0) + call["count"]
         for module in self.record["modules"]:
             for call in module["calls"]:
                 of_modules[call["routine"]] = of_modules.get(call["routine"], 0) + call["calls"]
@@ -196,6 +203,24 @@ class KimCnn(Layers):
         self.assertLessEqual(linear["sgemm_"]["time_ns"], self.modules["linear"]["total_ns"])
         self.assertIn("of its time", self.modules["linear"]["evidence"])
         self.assertEqual(self.modules["embedding"]["calls"], [])
+
+    def test_primitives_of_onednn_name_their_kernel(self):
+        called = self.record["blas"]["evidence"]["called"]
+        primitives = [call for call in called["primitives"] if call["kind"] == "convolution"]
+        if not primitives:
+            self.skipTest("this torch calls no oneDNN that can be watched")
+        for call in primitives:
+            self.assertEqual(call["count"] % self.STEPS, 0)
+            self.assertGreater(call["gflops"], 0)
+            self.assertIn(" * 24x48x", call["shape"])
+        of_modules = [call for name in ("convs.0", "convs.1", "convs.2")
+                      for call in self.modules[name]["calls"]
+                      if call["routine"] == "convolution forward_training"]
+        self.assertEqual(sum(call["calls"] for call in of_modules), 3 * self.STEPS)
+        for call in of_modules:
+            self.assertIn(call["kernel"], {call["implementation"] for call in primitives})
+            self.assertEqual(call["type"], "f32")
+            self.assertIn("onednn " + call["kernel"], self.modules["convs.0"]["evidence"])
 
     def test_text_markdown_and_page_have_the_table(self):
         saved = self.path("saved.json", json.dumps(self.record))

@@ -15,8 +15,10 @@ namespace {
 using namespace hwprof;
 using namespace hwprof::observe;
 
-constexpr const char* kRoutines[] = {"sgemm_", "cblas_dgemm", "ddot_",  "zhemm_",
-                                     "dtrsm_", "cblas_csyrk", "dgetrf_"};
+constexpr const char* kRoutines[] = {"sgemm_", "cblas_dgemm", "ddot_",   "zhemm_",
+                                     "dtrsm_", "cblas_csyrk", "dgetrf_", "dnnl_primitive_execute"};
+constexpr const char* kWorks[] = {"convolution", "deconvolution", "inner_product", "matmul",
+                                  "reorder"};
 
 struct Unmap {
   void operator()(audit::Table* table) const { ::munmap(table, sizeof *table); }
@@ -42,7 +44,7 @@ void copy_text(std::string_view text, char* to, std::size_t room) {
 // One thing that a program may do to the table: what the library writes, with any values in it, or
 // any bytes anywhere.
 void write_something(audit::Table& table, Feed& feed) {
-  enum { kFile, kSite, kShape, kOthers, kLongCall, kBytes, kThings };
+  enum { kFile, kSite, kShape, kOthers, kLongCall, kPrepared, kModuleCall, kBytes, kThings };
   switch (feed.below(kThings)) {
     case kFile: {
       audit::File& file = table.files[feed.below(audit::kFiles)];
@@ -87,6 +89,34 @@ void write_something(audit::Table& table, Feed& feed) {
       table.long_calls = feed.below(2) == 0 ? number : feed.number<std::uint64_t>();
       return;
     }
+    case kPrepared: {
+      audit::PreparedCalls& calls = table.prepared[feed.below(8)];
+      calls.state = static_cast<audit::u32>(feed.below(4));
+      calls.site = static_cast<audit::u32>(feed.below(9));
+      const std::size_t work = feed.below(std::size(kWorks) + 1);
+      copy_text(work < std::size(kWorks) ? kWorks[work] : feed.text(), calls.work.kind,
+                sizeof calls.work.kind);
+      for (TensorShape* shape : {&calls.work.source, &calls.work.weights, &calls.work.result}) {
+        shape->dimensions = feed.below(8);
+        for (long& size : shape->sizes) size = feed.number<std::int64_t>();
+      }
+      calls.counted.count = feed.number<std::uint64_t>();
+      calls.counted.ticks = feed.number<std::uint64_t>();
+      return;
+    }
+    case kModuleCall: {
+      audit::ModuleCalls& calls = table.module_calls[feed.below(audit::kModuleCalls)];
+      table.open_modules.used = 1;
+      calls = {.state = static_cast<audit::u32>(feed.below(4)),
+               .process = feed.number<std::uint8_t>(),
+               .module = feed.number<std::uint8_t>(),
+               .site = static_cast<audit::u32>(feed.below(9)),
+               .slot = feed.number<std::uint16_t>(),
+               .count = feed.number<std::uint64_t>(),
+               .returned = feed.number<std::uint64_t>(),
+               .ticks = feed.number<std::uint64_t>()};
+      return;
+    }
     default: {
       const std::size_t at = feed.number<std::uint32_t>() % sizeof table;
       copy_text(feed.text(), reinterpret_cast<char*>(&table) + at, sizeof table - at);
@@ -110,6 +140,13 @@ void fuzz(std::string_view text) {
   for (const report::TraceSpan& span : calls.spans)
     must(span.start_ns >= 0 && span.duration_ns >= 0);
   must(audit->processes() == table->processes && audit->unwatched() == table->unwatched);
+  for (const report::PreparedCall& call : calls.primitives) {
+    must(call.kind.size() <= sizeof(PreparedWork::kind) && call.shape.size() < 400);
+    must(!call.time_ns || (std::isfinite(*call.time_ns) && *call.time_ns >= 0));
+    must(!call.flops || (std::isfinite(*call.flops) && *call.flops >= 0));
+  }
+  for (const CallsOfModule& of_module : calls.of_modules)
+    must(!of_module.site.flops || std::isfinite(*of_module.site.flops));
   for (const report::CallSite& site : sites) {
     Routine routine;
     must(find_routine(site.symbol.c_str(), routine));

@@ -210,14 +210,34 @@ void set_peak_fraction(report::CallSite& site, const report::BlasEvidence& evide
               : "how many threads of its library worked in these calls is not known";
 }
 
-}  // namespace
-
-std::optional<double> peak_weight_of(std::string_view symbol) {
-  return is_narrow(symbol) ? std::nullopt : std::optional(weight_of(symbol));
+void set_peak_fraction(report::PreparedCall& call, const report::BlasEvidence& evidence,
+                       bool one_cpu) {
+  const double peak = evidence.achieved_rate.core_peak_gflops.value_or(0);
+  const auto rate = rate_of(call);
+  call.peak_fraction.reset();
+  call.peak_fraction_reason =
+      !call.time_ns                           ? "some of these calls did not return"
+      : !rate                                 ? "no FLOP are counted of this kind of work"
+      : !peak_weight_of(call.kind, call.type) ? "no peak of this precision is measured"
+      : peak <= 0                             ? "no peak was measured"
+      : !one_cpu && threads_of(call.library, evidence) != 1
+          ? "how many threads of its library worked in these calls is not known"
+          : "";
+  if (call.peak_fraction_reason.empty())
+    call.peak_fraction = share_of_peak(call.kind, *rate, peak, call.type);
 }
 
-std::optional<double> share_of_peak(const std::string& symbol, double gflops, double peak_gflops) {
-  const auto weight = peak_weight_of(symbol);
+}  // namespace
+
+std::optional<double> peak_weight_of(std::string_view symbol, std::string_view type) {
+  if (type == "f32") return 1;
+  if (type == "f64") return 2;
+  return is_narrow(symbol) || !type.empty() ? std::nullopt : std::optional(weight_of(symbol));
+}
+
+std::optional<double> share_of_peak(const std::string& symbol, double gflops, double peak_gflops,
+                                    std::string_view type) {
+  const auto weight = peak_weight_of(symbol, type);
   if (!weight || peak_gflops <= 0) return std::nullopt;
   return gflops * *weight / peak_gflops;
 }
@@ -281,6 +301,8 @@ void add_call_rates(report::BlasEvidence& evidence, bool one_cpu) {
     if (site.time_share_reason.empty()) site.time_share = *site.time_ns / all_ns;
     set_peak_fraction(site, evidence, one_cpu);
   }
+  for (report::PreparedCall& call : evidence.called.primitives)
+    set_peak_fraction(call, evidence, one_cpu);
 }
 
 }  // namespace hwprof::blas

@@ -97,6 +97,13 @@ constexpr double kWorkFlops = 1e6;
 
 bool is_work(const report::CallSite& site) { return site.flops.value_or(kWorkFlops) >= kWorkFlops; }
 
+template <class Call>
+double calls_in(const std::vector<Call>& calls) {
+  double sum = 0;
+  for (const Call& call : calls) sum += static_cast<double>(call.count);
+  return sum;
+}
+
 void finish_audit(observe::Audit& audit, const CommandFiles& files,
                   const std::optional<ExecutionCount>& executions, report::Called& called,
                   CallWatch::ByModule& by_module, std::vector<observe::CallKind>& kinds) {
@@ -120,6 +127,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   observe::AuditedCalls found = audit.finish();
   called.calls = std::move(found.sites);
   called.lapack = std::move(found.lapack);
+  called.primitives = std::move(found.primitives);
   called.wall_ns = found.wall_ns;
   by_module.calls = std::move(found.of_modules);
   by_module.unplaced = audit.unplaced();
@@ -127,9 +135,9 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.spans = std::move(found.spans);
   called.spans_begin_ns = found.spans_begin_ns;
   called.spans_note = std::move(found.spans_note);
-  double calls = 0;
-  for (const report::CallSite& site : called.calls) calls += static_cast<double>(site.count);
-  called.added_ns = observe::kAuditNs * calls;
+  // Those of oneDNN are among `calls`.
+  called.added_ns = observe::kAuditNs * calls_in(called.calls) +
+                    (observe::kPrimitiveNs - observe::kAuditNs) * calls_in(called.primitives);
   if (!ignored.empty()) called.blind_to.push_back(ignored + ".");
   called.blind_to.emplace_back(
       "Calls within one library and into static code are not seen: the dynamic loader binds none.");

@@ -22,14 +22,17 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
                                    std::optional<double> core_peak_gflops);
 
 // Pure: fills, of each routine in `called`, its share of the time inside the calls and, where it is
-// known how many cores worked in them, its fraction of the peak in `achieved_rate`. `one_cpu`: the
+// known how many cores worked in them, its fraction of the peak in `achieved_rate`; of a primitive
+// of oneDNN that alone. `one_cpu`: the
 // program could run on no more.
 void add_call_rates(report::BlasEvidence& evidence, bool one_cpu);
 
 // How many times the peak is that of a routine's precision; absent: that peak is not measured.
-std::optional<double> peak_weight_of(std::string_view symbol);
+// `type`: of its numbers, "f32", where they do not go by its name.
+std::optional<double> peak_weight_of(std::string_view symbol, std::string_view type = "");
 // Of a rate of calls of one routine; `peak_gflops` is of float32. Absent: of a precision whose peak
 // is not measured, or there is none.
-std::optional<double> share_of_peak(const std::string& symbol, double gflops, double peak_gflops);
+std::optional<double> share_of_peak(const std::string& symbol, double gflops, double peak_gflops,
+                                    std::string_view type = "");
 
 }  // namespace hwprof::blas

@@ -18,9 +18,11 @@ constexpr std::size_t kMostLines = 1000, kMostShapes = 32;
 constexpr double kEnoughForCores = 20;  // samples
 constexpr double kWorthSaying = 0.05;   // of the samples
 
+using PreparedKey = std::tuple<std::string, std::string, std::string>;
 using ShapeKey = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, std::uint64_t,
-                            bool, bool, bool, bool>;
-using RoutineKey = std::pair<std::string, std::string>;
+                            bool, bool, bool, bool, PreparedKey>;
+// Symbol, library, kernel, type.
+using RoutineKey = std::tuple<std::string, std::string, std::string, std::string>;
 
 // Calls of one routine and shape, wherever the table counts them, and all samples in them.
 struct Counted {
@@ -32,8 +34,17 @@ using CountedCalls = std::map<ShapeKey, Counted>;
 
 ShapeKey key_of(const observe::CallKind& kind) {
   const report::CallShape shape = kind.shape.value_or(report::CallShape{});
-  return {kind.symbol,     kind.library,       shape.m,           shape.n, shape.k, shape.right,
-          shape.row_major, shape.transposed_a, shape.transposed_b};
+  const report::PreparedCall prepared = kind.prepared.value_or(report::PreparedCall{});
+  return {kind.symbol,
+          kind.library,
+          shape.m,
+          shape.n,
+          shape.k,
+          shape.right,
+          shape.row_major,
+          shape.transposed_a,
+          shape.transposed_b,
+          {prepared.implementation, prepared.type, prepared.shape}};
 }
 
 using KindsByNumber = std::map<std::uint64_t, const observe::CallKind*>;
@@ -103,7 +114,8 @@ std::vector<report::LineCall> calls_of(const observe::LineSamples& line, const C
   std::map<RoutineKey, RoutineOfLine> routines;
   for (const auto& [key, samples] : by_shape) {
     const Counted& counted = all.at(key);
-    RoutineOfLine& routine = routines[{counted.kind->symbol, counted.kind->library}];
+    const auto& [kernel, type, work] = std::get<PreparedKey>(key);
+    RoutineOfLine& routine = routines[{counted.kind->symbol, counted.kind->library, kernel, type}];
     const report::CallShape shape = part_of_line(samples, counted);
     routine.samples += samples;
     routine.calls += static_cast<double>(shape.count);
@@ -117,8 +129,7 @@ std::vector<report::LineCall> calls_of(const observe::LineSamples& line, const C
   std::vector<report::LineCall> calls;
   for (auto& [key, routine] : routines) {
     report::LineCall call;
-    call.routine = key.first;
-    call.library = key.second;
+    std::tie(call.routine, call.library, call.kernel, call.type) = key;
     name_server(evidence, call);
     call.share = routine.samples.samples / all_samples;
     call.calls = static_cast<std::uint64_t>(routine.calls);
@@ -203,9 +214,10 @@ Lines lines_of(const observe::LineProfile& profile, const std::vector<observe::C
 void add_line_peaks(std::vector<report::LineUse>& lines, double core_peak_gflops) {
   for (report::LineUse& line : lines)
     for (report::LineCall& call : line.calls)
-      call.peak_fraction = call.gflops && call.cores ? share_of_peak(call.routine, *call.gflops,
-                                                                     core_peak_gflops * *call.cores)
-                                                     : std::nullopt;
+      call.peak_fraction =
+          call.gflops && call.cores
+              ? share_of_peak(call.routine, *call.gflops, core_peak_gflops * *call.cores, call.type)
+              : std::nullopt;
 }
 
 }  // namespace hwprof::blas

@@ -40,23 +40,26 @@ void set_call_fraction(std::optional<double> core_peak, std::size_t cpus,
   if (!call.gflops) {
     call.peak_fraction_reason = call.time_ns ? "the shapes do not tell the FLOP of these calls"
                                              : "these calls are not timed";
-  } else if (!peak_weight_of(call.routine)) {
+  } else if (!peak_weight_of(call.routine, call.type)) {
     call.peak_fraction_reason = "no peak of this precision is measured";
   } else if (core_peak.value_or(0) <= 0) {
     call.peak_fraction_reason = "no peak was measured";
-  } else if (!call.threads) {
+  } else if (!call.threads && cpus != 1) {
     call.peak_fraction_reason = "how many threads its library had is not known";
   } else {
-    const auto cores = std::min<std::size_t>(static_cast<std::size_t>(*call.threads), cpus);
-    call.peak_fraction =
-        share_of_peak(call.routine, *call.gflops, *core_peak * static_cast<double>(cores));
+    const auto cores =
+        std::min<std::size_t>(static_cast<std::size_t>(call.threads.value_or(1)), cpus);
+    call.peak_fraction = share_of_peak(call.routine, *call.gflops,
+                                       *core_peak * static_cast<double>(cores), call.type);
   }
 }
 
-// "openblas SkylakeX (512-bit) on 2 threads"
+// "openblas SkylakeX (512-bit) on 2 threads", "onednn jit:avx512_core", "onednn reorder jit:blk"
 std::string library_words(const report::ModuleCall& call, const report::BlasEvidence& evidence) {
   std::string text =
       report::is_known(call.provider) ? std::string(to_text(call.provider)) : call.library;
+  if (!call.kernel.empty())
+    return fmt::format("{} {}{}", text, call.gflops ? "" : call.routine + " ", call.kernel);
   if (call.provider == report::Provider::kOneDnn)
     return call.core.empty() ? text : fmt::format("{} (at most {})", text, call.core);
   if (!call.core.empty()) text += " " + call.core;

@@ -45,6 +45,29 @@ class ElfObject {
   // Made read-only once the file is relocated.
   [[nodiscard]] bool is_sealed(u64 address) const { return in_segment(PT_GNU_RELRO, address); }
 
+  // Address of a function that the file exports, by the hash table that glibc's linkers write; 0:
+  // there is none.
+  [[nodiscard]] u64 function(const char* name) const {
+    if (gnu_hash_ == nullptr || names_ == nullptr || symbols_ == nullptr) return 0;
+    u32 hash = 5381;
+    for (const char* letter = name; *letter != '\0'; ++letter)
+      hash = hash * 33 + static_cast<unsigned char>(*letter);
+    const u32 buckets = gnu_hash_[0], first = gnu_hash_[1], words_of_filter = 2 * gnu_hash_[2];
+    if (buckets == 0) return 0;
+    const u32* bucket = gnu_hash_ + 4 + words_of_filter;
+    const u32* chain = bucket + buckets;
+    for (u32 i = bucket[hash % buckets]; i >= first && i != 0; ++i) {
+      const Elf64_Sym& symbol = symbols_[i];
+      if ((chain[i - first] | 1U) == (hash | 1U) && symbol.st_shndx != SHN_UNDEF &&
+          ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+          routine_names::equal(names_ + symbol.st_name, name)) {
+        return base_ + symbol.st_value;
+      }
+      if ((chain[i - first] & 1U) != 0) return 0;
+    }
+    return 0;
+  }
+
   // Whether the function `name` that it offers to others begins there.
   [[nodiscard]] bool defines(const char* name, u64 address) const {
     if (names_ == nullptr || symbols_ == nullptr) return false;

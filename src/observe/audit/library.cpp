@@ -35,7 +35,9 @@
 #endif
 #include "src/observe/audit/arguments.h"
 #include "src/observe/audit/module_calls.h"
+#include "src/observe/audit/onednn.h"
 #include "src/observe/audit/operands.h"
+#include "src/observe/audit/prepared.h"
 #include "src/observe/audit/rewrite.h"
 #include "src/observe/audit/slots.h"
 
@@ -71,7 +73,9 @@ struct Stub {
   const void* target;
   Site* site;
   u32 stack_arguments;
+  bool tells;  // `onednn` is there
   Routine routine;
+  OneDnn onednn;
 };
 
 // In the frame of the stub.
@@ -147,7 +151,7 @@ void record(const OpenCall& call, u64 ended) {
   place.began = call.began;
   place.ended = ended;
   place.site = static_cast<u32>(call.stub->site - table->sites);
-  place.slot = slot_of(*call.stub->site, *call.counted);
+  place.slot = slot_of(*table, *call.stub->site, *call.counted);
   place.thread = thread_number();
   __atomic_store_n(&place.number, number, __ATOMIC_RELEASE);
 }
@@ -243,6 +247,17 @@ const char* path_of(const link_map* object) {
   return object->l_name != nullptr && *object->l_name != '\0' ? object->l_name : own_path;
 }
 
+void fill(Stub& stub, const void* target, Site* site, const Routine& routine,
+          const link_map* library) {
+  const u32 arguments = routine.arguments;
+  stub.target = target;
+  stub.site = site;
+  stub.stack_arguments = arguments > kArgumentRegisters ? arguments - kArgumentRegisters : 0;
+  stub.tells = routine.prepared == Prepared::kPrimitive &&
+               find_onednn(ElfObject(library, program_headers), stub.onednn);
+  stub.routine = routine;
+}
+
 // What `name` of `library` is for `caller`: a stub, or `address` itself.
 u64 bind(const char* name, const Routine& routine, u64 address, const link_map* caller,
          const link_map* library) {
@@ -257,9 +272,7 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
   if (stub == kStubs) {
     add(table->unwatched);
   } else if (stub == stub_count) {
-    const u32 arguments = routine.arguments;
-    stubs[stub] = {target, site,
-                   arguments > kArgumentRegisters ? arguments - kArgumentRegisters : 0, routine};
+    fill(stubs[stub], target, site, routine, library);
     ++stub_count;
   }
   leave(stubs_lock);
@@ -411,6 +424,15 @@ Start starter_of(u32 number) {
   };
 }
 
+// `others` where nobody tells what the object was made for, or there is no room.
+CountedShape& counted_by_work(const Stub& stub, const u64* arguments, CountedShape& others) {
+  PreparedWork work;
+  clear(work);
+  if (!describe(stub.onednn, reinterpret_cast<const void*>(arguments[0]), work)) return others;
+  CountedShape* counted = counted_as(*table, *stub.site, work);
+  return counted != nullptr ? *counted : others;
+}
+
 }  // namespace
 
 const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
@@ -423,7 +445,9 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
   Shard& shard = stub.site->shards[(thread_pointer() >> 12) % kShards];
   Shape shape;
   const bool has_shape = shape_of(stub.routine, arguments, shape);
-  CountedShape& counted = has_shape ? counted_as(shard, shape) : shard.others;
+  CountedShape& counted = has_shape    ? counted_as(shard, shape)
+                          : stub.tells ? counted_by_work(stub, arguments, shard.others)
+                                       : shard.others;
   const u64 before = __atomic_fetch_add(&counted.count, 1, __ATOMIC_RELAXED);
   if (has_shape && is_sampled(before, shape) && &counted != &shard.others &&
       sample_operands(stub.routine, arguments, counted)) {

@@ -8,8 +8,12 @@
 
 namespace hwprof::observe::audit {
 
-// Place of a shape among all of its site.
-inline u32 slot_of(const Site& site, const CountedShape& counted) {
+// Where a site's calls are counted, as a number.
+inline u32 slot_of(const Table& table, const Site& site, const CountedShape& counted) {
+  const u64 place = reinterpret_cast<u64>(&counted),
+            prepared = reinterpret_cast<u64>(table.prepared);
+  if (place - prepared < sizeof(table.prepared))
+    return kSlotsOfShards + static_cast<u32>((place - prepared) / sizeof(PreparedCalls));
   return static_cast<u32>(&counted - &site.shards[0].others);
 }
 
@@ -32,7 +36,7 @@ inline ModuleCalls* calls_in_module(Table& table, u32 thread, const Site& site,
   const OpenModule* open = open_module(table.open_modules, thread);
   if (open == nullptr) return nullptr;
   const u32 process = load(open->process), module = load(open->module);
-  const u32 place = static_cast<u32>(&site - table.sites), slot = slot_of(site, counted);
+  const u32 place = static_cast<u32>(&site - table.sites), slot = slot_of(table, site, counted);
   u64 hash = (u64{process} << 32 | module) * 0x9e3779b97f4a7c15 +
              (u64{place} << 32 | slot) * 0xc2b2ae3d27d4eb4f;
   hash ^= hash >> 32;

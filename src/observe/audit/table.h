@@ -7,6 +7,7 @@
 #pragma once
 
 #include "src/observe/routines/call_shape.h"
+#include "src/observe/routines/prepared_work.h"
 
 namespace hwprof::observe::audit {
 
@@ -17,10 +18,11 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x354c4c4143505748;  // "HWPCALL5", also in python/hwprof/_calls.py
+inline constexpr u64 kMagic = 0x364c4c4143505748;  // "HWPCALL6", also in python/hwprof/_calls.py
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
 inline constexpr u32 kSites = 512, kShards = 4, kShapes = 64;
+inline constexpr u32 kPreparedCalls = 4096;
 // One slot for each (process, site, address): a process has that many stubs.
 inline constexpr u32 kStubs = 1024;
 // Of threads that run at the same time two may want one slot; then the last one has it.
@@ -102,11 +104,23 @@ struct Site {
   Shard shards[kShards];
 };
 
+// Calls of a site on an object that was made for one kind of work and one shape. What it was made
+// for is not known of those that are counted in the site's shards.
+struct alignas(64) PreparedCalls {
+  u32 state, site;
+  PreparedWork work;
+  CountedShape counted;  // of it `shape` and `state` have no meaning
+};
+
+// Where calls are counted, among all of a site: its shards' CountedShapes, then `prepared` of the
+// table.
+inline constexpr u32 kSlotsOfShard = 1 + kShapes, kSlotsOfShards = kShards * kSlotsOfShard;
+
 // A call of at least long_ticks, at the place that its number gives: the next ones overwrite it.
 struct alignas(64) LongCall {
   u64 number;  // from 1, written last
   u64 began, ended;
-  u32 site, slot;  // places in `sites`, and among all CountedShapes of it
+  u32 site, slot;  // places in `sites`, and where its calls are counted
   u32 thread;      // the kernel's number; 0: not known
 };
 
@@ -121,7 +135,7 @@ struct OpenModules {
   OpenModule threads[kOpenThreads], processes[kOpenProcesses];
 };
 
-// Calls of one place in `sites` and of its CountedShapes, inside one module.
+// Calls of one place in `sites` and of where its calls are counted, inside one module.
 struct alignas(64) ModuleCalls {
   u32 state;
   u32 process, module, site, slot;
@@ -142,6 +156,7 @@ struct Table {
   u64 long_calls;  // their number
   File files[kFiles];
   Site sites[kSites];
+  PreparedCalls prepared[kPreparedCalls];
   OpenModules open_modules;
   ModuleCalls module_calls[kModuleCalls];
   LongCall calls[kLongCalls];

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <set>
-#include <tuple>
 #include <utility>
 
+#include "src/observe/calls/bindings.h"
+#include "src/observe/calls/call_kinds.h"
+#include "src/observe/calls/prepared_calls.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/calls/shape_counts.h"
 #include "src/observe/proc/trace_spans.h"
@@ -18,7 +17,6 @@
 namespace hwprof::observe {
 namespace {
 
-namespace fs = std::filesystem;
 using audit::load;
 
 // As many as a page draws, and once more of those within others.
@@ -26,127 +24,6 @@ constexpr std::size_t kMostCandidates = 2 * kMostSpans;
 // Of several threads, calls that are not recorded one by one may lie anywhere beside the others:
 // up to this share of the time it makes no difference.
 constexpr double kNegligible = 0.01;
-// Of a shard, the first for calls without a shape; a record of a call has the place among a site's.
-constexpr std::uint32_t kSlots = audit::kShapes + 1;
-constexpr std::uint32_t kSlotsOfSite = audit::kShards * kSlots;
-
-// The watched program writes these, at any time and anything.
-std::string text_at(const char* text, std::size_t room) { return {text, ::strnlen(text, room)}; }
-
-std::string canonical(const std::string& path) {
-  std::error_code error;
-  const std::string found = fs::canonical(path, error);
-  return error ? path : found;
-}
-
-struct Bound {
-  std::string symbol, caller, library;
-  bool blas = true, lapack = false;
-  ShapeCounts shapes;
-  std::set<std::uint32_t> places;  // of its sites in the table
-};
-using Bindings = std::map<std::tuple<std::string, std::string, std::string>, Bound>;
-
-using Backends = std::map<std::string, std::string>;
-
-// Who served it: of a BLAS in front of another one that one.
-const std::string& server_of(const Bound& bound, const Backends& backends) {
-  const auto backend = backends.find(bound.library);
-  return bound.blas && backend != backends.end() ? backend->second : bound.library;
-}
-
-bool has_shape(std::uint32_t slot) { return slot % kSlots != 0; }
-
-const audit::CountedShape& slot_of(const audit::Site& site, std::uint32_t slot) {
-  const audit::Shard& shard = site.shards[slot / kSlots];
-  return has_shape(slot) ? shard.shapes[slot % kSlots - 1] : shard.others;
-}
-
-MetNumbers read_met(const audit::CountedShape& slot, std::uint64_t returned, double ns_per_tick) {
-  // From 1024 times the logarithm of ticks; each has the logarithm of a tick's length besides.
-  const auto log2_of = [&](std::uint64_t sum, std::uint64_t calls) {
-    return static_cast<double>(sum) / 1024 + static_cast<double>(calls) * std::log2(ns_per_tick);
-  };
-  const audit::MetNumbers& met = slot.met;
-  const audit::OperandSamples& operands = slot.operands;
-  const std::uint64_t told = returned - std::min(load(met.untold), returned);
-  const std::uint64_t denormal = std::min(load(met.denormal), told), usual = told - denormal;
-  return {.usual = usual,
-          .denormal = denormal,
-          .invalid = load(met.invalid),
-          .flushed = load(met.flushed),
-          .denormal_ns = static_cast<double>(load(met.denormal_ticks)) * ns_per_tick,
-          .usual_log2 = log2_of(load(met.usual_log_ticks), usual),
-          .denormal_log2 = log2_of(load(met.denormal_log_ticks), denormal),
-          .operands = load(operands.looked_at),
-          .nan_operands = load(operands.nan),
-          .infinite_operands = load(operands.infinite),
-          .denormal_operands = load(operands.denormal)};
-}
-
-template <class Counted>
-CountedCalls read_calls(const Counted& slot, double ns_per_tick) {
-  // What a call adds at its end is read first: no more have returned than have begun.
-  const double ticks = static_cast<double>(load(slot.ticks));
-  const std::uint64_t returned = load(slot.returned), count = load(slot.count);
-  return {count, std::min(returned, count), ticks * ns_per_tick};
-}
-
-CountedCalls read_slot(const audit::CountedShape& slot, double ns_per_tick) {
-  CountedCalls calls = read_calls(slot, ns_per_tick);
-  calls.met = read_met(slot, calls.timed, ns_per_tick);
-  return calls;
-}
-
-void read_shard(const audit::Shard& shard, double ns_per_tick, ShapeCounts& to) {
-  if (const CountedCalls calls = read_slot(shard.others, ns_per_tick); calls.count > 0)
-    to.add_others(calls);
-  for (const audit::CountedShape& slot : shard.shapes) {
-    if (load(slot.state) != audit::kReady) continue;
-    const CountedCalls calls = read_slot(slot, ns_per_tick);
-    const Shape shape = slot.shape;  // does not change any more
-    if (calls.count > 0) to.add(shape, calls);
-  }
-}
-
-// Nothing where the site has not been called, or is no site.
-std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place, double ns_per_tick) {
-  const audit::Site& site = table.sites[place];
-  if (load(site.state) != audit::kReady) return std::nullopt;
-  Bound bound;
-  const std::uint32_t caller = load(site.caller), library = load(site.library);
-  bound.symbol = text_at(site.symbol, audit::kSymbolBytes);
-  Routine routine;
-  if (caller >= audit::kFiles || library >= audit::kFiles ||
-      !find_routine(bound.symbol.c_str(), routine)) {
-    return std::nullopt;
-  }
-  bound.blas = routine.blas;
-  bound.lapack = routine.lapack;
-  bound.shapes = ShapeCounts(routine);
-  for (const audit::Shard& shard : site.shards) read_shard(shard, ns_per_tick, bound.shapes);
-  if (bound.shapes.all().count == 0) return std::nullopt;
-  bound.caller = canonical(text_at(table.files[caller].path, audit::kPathBytes));
-  bound.library = canonical(text_at(table.files[library].path, audit::kPathBytes));
-  bound.places = {place};
-  return bound;
-}
-
-Bindings read_sites(const audit::Table& table, double ns_per_tick) {
-  Bindings merged;
-  for (std::uint32_t place = 0; place < audit::kSites; ++place) {
-    auto bound = read_site(table, place, ns_per_tick);
-    if (!bound) continue;
-    const std::tuple key{bound->symbol, bound->caller, bound->library};
-    if (auto known = merged.find(key); known != merged.end()) {
-      known->second.shapes.merge(bound->shapes);
-      known->second.places.merge(bound->places);
-    } else {
-      merged.emplace(key, *std::move(bound));
-    }
-  }
-  return merged;
-}
 
 bool serves_blas(const std::string& path) {
   const auto file = open_routine_file(path);
@@ -212,12 +89,16 @@ void keep_longest(std::vector<LongCalls::Call>& calls, std::size_t most) {
 
 bool calls_blas(const audit::Site& site) {
   Routine routine;
-  return find_routine(text_at(site.symbol, audit::kSymbolBytes).c_str(), routine) && routine.blas;
+  return find_routine(symbol_of(site).c_str(), routine) && routine.blas;
 }
 
 std::string name_of(const audit::Table& table, const LongCalls::Call& call,
                     const std::string& symbol) {
-  if (call.slot >= kSlotsOfSite || !has_shape(call.slot)) return symbol;
+  if (const auto work = work_of(table, call.site, call.slot)) {
+    const report::PreparedCall prepared = describe(*work);
+    return fmt::format("{} {}", routine_of(prepared), prepared.implementation);
+  }
+  if (!has_shape(call.slot)) return symbol;
   const Shape shape = slot_of(table.sites[call.site], call.slot).shape;
   return fmt::format("{} {} x {} x {}", symbol, shape.m, shape.n, shape.k);
 }
@@ -257,81 +138,20 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
                   calls.size(), all, static_cast<double>(shortest->ticks()) * ns_per_tick * 1e-3);
 }
 
-// Of outermost calls, as the sites are.
-std::vector<CallsOfModule> read_modules(const audit::Table& table, const Bindings& bindings,
-                                        const Backends& backends, double ns_per_tick) {
-  if (load(table.open_modules.used) == 0) return {};  // and its pages were never touched
-  std::map<std::uint32_t, const Bound*> bound_at;
-  for (const auto& [key, bound] : bindings)
-    for (const std::uint32_t place : bound.places) bound_at[place] = &bound;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, const Bound*>, ShapeCounts> counts;
-  for (const audit::ModuleCalls& calls : table.module_calls) {
-    const std::uint32_t slot = load(calls.slot), place = load(calls.site);
-    const auto bound = bound_at.find(place);
-    if (load(calls.state) != audit::kReady || bound == bound_at.end() || slot >= kSlotsOfSite)
-      continue;
-    const CountedCalls counted = read_calls(calls, ns_per_tick);
-    if (counted.count == 0) continue;
-    Routine routine;
-    find_routine(bound->second->symbol.c_str(), routine);
-    ShapeCounts& shapes =
-        counts.try_emplace({load(calls.process), load(calls.module), bound->second}, routine)
-            .first->second;
-    if (has_shape(slot)) {
-      shapes.add(Shape(slot_of(table.sites[place], slot).shape), counted);
-    } else {
-      shapes.add_others(counted);
-    }
+// Of one site, by what each object was made for.
+void add_prepared(const audit::Table& table, const Bound& bound, const std::string& library,
+                  double ns_per_tick, std::vector<report::PreparedCall>& to) {
+  const auto add = [&](report::PreparedCall call) {
+    call.library = library;
+    call.caller = bound.caller;
+    to.push_back(std::move(call));
+  };
+  for (const std::uint32_t place : bound.prepared) {
+    const CountedCalls calls = read_calls(table.prepared[place].counted, ns_per_tick);
+    const PreparedWork work = table.prepared[place].work;
+    if (calls.count > 0) add(counted(describe(work), flop_count(work), calls));
   }
-  std::vector<CallsOfModule> modules;
-  for (const auto& [key, shapes] : counts) {
-    const auto& [process, module, bound] = key;
-    CallsOfModule& calls = modules.emplace_back(CallsOfModule{process, module, {}});
-    calls.site.symbol = bound->symbol;
-    calls.site.caller = bound->caller;
-    calls.site.library = server_of(*bound, backends);
-    shapes.write(calls.site);
-  }
-  return modules;
-}
-
-// A slot of one shape, or of those that found no room.
-CallKind kind_of(const Bound& bound, const Backends& backends, std::uint64_t number,
-                 const CountedCalls& calls, const Shape* shape) {
-  CallKind kind{.number = number,
-                .symbol = bound.symbol,
-                .library = server_of(bound, backends),
-                .shape = {},
-                .flops = {},
-                .count = calls.count,
-                .time_ns = calls.time_ns};
-  Routine routine;
-  if (shape == nullptr || !find_routine(bound.symbol.c_str(), routine)) return kind;
-  ShapeCounts one(routine);
-  one.add(*shape, calls);
-  report::CallSite site;
-  one.write(site);
-  if (!site.shapes.empty()) kind.shape = site.shapes.front();
-  if (site.flops) kind.flops = *site.flops / static_cast<double>(calls.count);
-  return kind;
-}
-
-std::vector<CallKind> kinds_of(const audit::Table& table, const Bindings& bindings,
-                               const Backends& backends, double ns_per_tick) {
-  std::vector<CallKind> kinds;
-  for (const auto& [key, bound] : bindings) {
-    for (const std::uint32_t place : bound.places) {
-      for (std::uint32_t slot = 0; slot < kSlotsOfSite; ++slot) {
-        const audit::CountedShape& counted = slot_of(table.sites[place], slot);
-        const CountedCalls calls = read_calls(counted, ns_per_tick);
-        if (calls.count == 0 || (has_shape(slot) && load(counted.state) != audit::kReady)) continue;
-        const Shape shape = counted.shape;
-        kinds.push_back(kind_of(bound, backends, std::uint64_t{place} << 32U | slot, calls,
-                                has_shape(slot) ? &shape : nullptr));
-      }
-    }
-  }
-  return kinds;
+  if (bound.unknown.count > 0) add(counted(describe_unknown(), std::nullopt, bound.unknown));
 }
 
 }  // namespace
@@ -394,9 +214,12 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
         first_nan > 0 && bound.places.contains(static_cast<std::uint32_t>(first_nan - 1));
     const CountedCalls calls = bound.shapes.all();
     result.open += calls.count - calls.timed;
+    if (bound.prepared_by == Prepared::kPrimitive)
+      add_prepared(table, bound, site.library, clock.ns_per_tick, result.primitives);
     (bound.lapack ? result.lapack : result.sites).push_back(std::move(site));
   }
   most_flop_first(result.sites);
+  merge_prepared(result.primitives);
   std::stable_sort(result.lapack.begin(), result.lapack.end(), [](const auto& a, const auto& b) {
     return a.time_ns.value_or(0) > b.time_ns.value_or(0);
   });

@@ -1,6 +1,6 @@
 // Which functions are routines of BLAS and LAPACK, by the name of their symbol, and where each
 // finds the dimensions of its product. Read by the uprobes and by the audit library, which has no
-// C++ library below it: plain constexpr code, no includes.
+// C++ library below it: plain constexpr code.
 //
 // Names are those of the Fortran and C interfaces with all suffixes in use: sgemm_, cblas_sgemm;
 // 64-bit integers sgemm_64_, sgemm64_, cblas_sgemm64_, cblas_sgemm_64; and the same with SciPy's
@@ -9,6 +9,8 @@
 // Sources: netlib BLAS, LAPACK and cblas.h, OpenBLAS exports/gensymbol, Intel oneMKL mkl_blas.h,
 // dnnl.h.
 #pragma once
+
+#include "src/observe/routines/prepared_work.h"
 
 namespace hwprof::observe {
 
@@ -40,6 +42,7 @@ inline constexpr unsigned char kMostArguments = 24;
 struct Routine {
   bool blas = true;  // false: a product of oneDNN, or LAPACK
   bool lapack = false;
+  Prepared prepared = Prepared::kNone;
   bool timed = false;         // matrix products: long enough that the time inside means something
   bool by_reference = false;  // dimensions and letters are passed by pointer, as Fortran does
   bool wide = false;          // dimensions are 64-bit by the name of the routine
@@ -209,7 +212,7 @@ struct OtherLibrary {
   Routine routine;
 };
 inline constexpr OtherLibrary kOtherLibraries[] = {
-    {"dnnl_primitive_execute", {.blas = false, .arguments = 4}},
+    {"dnnl_primitive_execute", {.blas = false, .prepared = Prepared::kPrimitive, .arguments = 4}},
     {"mkldnn_primitive_execute", {.blas = false, .arguments = 4}},
     {"dnnl_sgemm", {.blas = false, .wide = true, .work = Work::kProduct, .m = 2, .n = 3, .k = 4}},
     {"dnnl_gemm_u8s8s32",

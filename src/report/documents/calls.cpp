@@ -1,5 +1,5 @@
-// The calls of a BLAS that a program made: by whom, of which shapes, how much of the time in calls
-// they took and how near they came to the peak.
+// The calls of a BLAS, of LAPACK and of oneDNN that a program made: by whom, of which shapes, how
+// much of the time in calls they took and how near they came to the peak.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,17 +31,24 @@ std::string shapes_cell(const CallSite& site, bool with_k = true) {
   return fmt::format("{}{}", fmt::join(parts, ", "), more ? ", ..." : "");
 }
 
-std::string time_of_calls(const CallSite& site) {
-  return site.time_ns ? duration(*site.time_ns) : std::string(kAbsent);
+std::string time_of_calls(const std::optional<double>& time_ns) {
+  return time_ns ? duration(*time_ns) : std::string(kAbsent);
 }
 
-std::string rate_of_calls(const CallSite& site) {
-  const std::optional<double> rate = gflops_of(site);
-  return rate ? significant(*rate, 3) : std::string(kAbsent);
+std::string rate_of_calls(const std::optional<double>& gflops) {
+  return gflops ? significant(*gflops, 3) : std::string(kAbsent);
 }
 
-std::string caller_of(const CallSite& site) {
-  return site.caller.empty() ? "unknown" : file_name(site.caller);
+std::string share_of_calls(const std::optional<double>& share) {
+  return share ? in_percent(*share) : std::string(kAbsent);
+}
+
+std::string name_of_caller(const std::string& caller) {
+  return caller.empty() ? "unknown" : file_name(caller);
+}
+
+std::string known_text(const std::string& text) {
+  return text.empty() ? std::string(kAbsent) : text;
 }
 
 // What the shares of the calls below are of.
@@ -124,14 +131,49 @@ Table lapack_table(const BlasEvidence& evidence) {
               .notes = {},
               .most_rows = kMostCalls};
   for (const CallSite& site : evidence.called.lapack) {
-    table.rows.push_back(
-        {"",
-         {site.symbol, fmt::format("{}", site.count), time_of_calls(site), rate_of_calls(site),
-          file_name(site.library), caller_of(site), shapes_cell(site, false)},
-         fmt::format("/blas/evidence/called/lapack/{}", table.rows.size())});
+    table.rows.push_back({"",
+                          {site.symbol, fmt::format("{}", site.count), time_of_calls(site.time_ns),
+                           rate_of_calls(gflops_of(site)), file_name(site.library),
+                           name_of_caller(site.caller), shapes_cell(site, false)},
+                          fmt::format("/blas/evidence/called/lapack/{}", table.rows.size())});
   }
   if (!table.rows.empty())
     table.notes.emplace_back("The calls of a BLAS that these make are among those above.");
+  return table;
+}
+
+Table primitives_table(const BlasEvidence& evidence) {
+  Table table{.title = "Primitives of oneDNN, longest time first",
+              .columns = {{"primitive", true},
+                          {"calls"},
+                          {"time"},
+                          {"% of\nthis time"},
+                          {"GFLOP/s"},
+                          {"% of\npeak"},
+                          {"kernel", true},
+                          {"shape", true},
+                          {"numbers", true, true},
+                          {"served by", true, true},
+                          {"called from", true, true}},
+              .rows = {},
+              .notes = {},
+              .most_rows = kMostCalls};
+  Reasons reasons;
+  for (const PreparedCall& call : evidence.called.primitives) {
+    const std::string name = call.kind.empty() ? "not known" : routine_of(call);
+    if (!call.reason.empty()) reasons.add(call.reason, name);
+    // What computes no products has no rate, as the docs say.
+    if (rate_of(call) && !call.peak_fraction)
+      reasons.add("no % of peak: " + given(call.peak_fraction_reason), name);
+    table.rows.push_back({"",
+                          {name, fmt::format("{}", call.count), time_of_calls(call.time_ns),
+                           share_of_calls(call.time_share), rate_of_calls(rate_of(call)),
+                           share_of_calls(call.peak_fraction), known_text(call.implementation),
+                           known_text(call.shape), known_text(call.type), file_name(call.library),
+                           name_of_caller(call.caller)},
+                          fmt::format("/blas/evidence/called/primitives/{}", table.rows.size())});
+  }
+  append(table.notes, reasons.sentences());
   return table;
 }
 
@@ -152,14 +194,12 @@ Table calls_table(const BlasEvidence& evidence) {
   Reasons reasons;
   for (const CallSite& site : evidence.called.calls) {
     add_reasons(site, reasons);
-    const std::string dash(kAbsent);
-    table.rows.push_back(
-        {"",
-         {site.symbol, fmt::format("{}", site.count), time_of_calls(site),
-          site.time_share ? in_percent(*site.time_share) : dash, rate_of_calls(site),
-          site.peak_fraction ? in_percent(*site.peak_fraction) : dash, file_name(site.library),
-          caller_of(site), shapes_cell(site)},
-         fmt::format("/blas/evidence/called/calls/{}", table.rows.size())});
+    table.rows.push_back({"",
+                          {site.symbol, fmt::format("{}", site.count), time_of_calls(site.time_ns),
+                           share_of_calls(site.time_share), rate_of_calls(gflops_of(site)),
+                           share_of_calls(site.peak_fraction), file_name(site.library),
+                           name_of_caller(site.caller), shapes_cell(site)},
+                          fmt::format("/blas/evidence/called/calls/{}", table.rows.size())});
   }
   append(table.notes, calls_notes(evidence));
   append(table.notes, number_notes(evidence));

@@ -1,0 +1,37 @@
+// What the audit library has written of objects that were made before for one kind of work: as
+// text, and how many operations they are. The watched program may have written anything there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "src/model/prepared_call.h"
+#include "src/observe/audit/table.h"
+#include "src/observe/calls/shape_counts.h"
+
+namespace hwprof::observe {
+
+// Products and their sums count as two, those with padding among them, whatever the kernel does
+// instead of them (Winograd). Absent: it does no products (a reorder, an activation), or the shape
+// does not tell.
+std::optional<double> flop_count(const PreparedWork& work);
+
+// Without its callers, count and time.
+report::PreparedCall describe(const PreparedWork& work);
+// Of calls of which it is not known.
+report::PreparedCall describe_unknown();
+
+// With them; FLOP over all of them.
+report::PreparedCall counted(report::PreparedCall call, std::optional<double> flops_of_one,
+                             const CountedCalls& calls);
+
+// By their sites, which are places in the table: places in `prepared`.
+using PreparedOfSites = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+PreparedOfSites prepared_of_sites(const audit::Table& table);
+
+// Calls of the same work from the same file become one; longest time first. Fills the shares.
+void merge_prepared(std::vector<report::PreparedCall>& calls);
+
+}  // namespace hwprof::observe
