@@ -116,7 +116,8 @@ PreparedWork work_of(const char* kind, const TensorShape& source, const TensorSh
 TEST(FlopOfAPrimitive, AreTwoAProduct) {
   const auto flops = [](const char* kind, const TensorShape& source, const TensorShape& weights,
                         const TensorShape& result) {
-    return observe::flop_count(work_of(kind, source, weights, result));
+    return observe::flop_count(work_of(kind, source, weights, result),
+                               observe::Prepared::kPrimitive);
   };
   EXPECT_EQ(flops("convolution", tensor({2, 3, 5}), tensor({4, 3, 2}), tensor({2, 4, 4})),
             2.0 * (2 * 4 * 4) * (3 * 2));

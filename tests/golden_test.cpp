@@ -436,6 +436,22 @@ std::vector<report::PreparedCall> made_primitives() {
   return {convolution, unknown};
 }
 
+std::vector<report::PreparedCall> made_transforms() {
+  report::PreparedCall transform;
+  transform.kind = "c2c";
+  transform.direction = "forward";
+  transform.type = "f64";
+  transform.shape = "8 of 512x512";
+  transform.library = "/usr/lib/libfftw3.so.3";
+  transform.caller = "/usr/bin/solver";
+  transform.count = 30;
+  transform.time_ns = 2e6;
+  transform.time_share = 1;
+  transform.flops = 8e6;
+  transform.peak_fraction_reason = "no peak was measured";
+  return {transform};
+}
+
 report::Run made_run() {
   report::Run run;
   run.version = "0.1.0";
@@ -528,6 +544,7 @@ report::Run made_run() {
   other.time_share_reason = other.peak_fraction_reason = "these calls are not timed";
   evidence.called.calls = {site, other};
   evidence.called.primitives = made_primitives();
+  evidence.called.transforms = made_transforms();
   evidence.called.wall_ns = 4e8;
   evidence.called.added_ns = 2e8;
   evidence.called.lost = 3;

@@ -273,6 +273,7 @@ const Record& record<Called>() {
                              "calls of LAPACK, by `audit` alone; some of `calls` lie within them"),
       field<&Called::primitives>("primitives", "",
                                  "of oneDNN, by `audit` alone; longest time first"),
+      field<&Called::transforms>("transforms", "", "of FFTW, likewise"),
       field<&Called::wall_ns>("wall_ns", "ns", "with at least one thread inside those with a time"),
       field<&Called::lost>("lost", "", "records that the kernel dropped"),
       field<&Called::added_ns>("added_ns", "ns",

@@ -221,13 +221,14 @@ struct CallSite {
 std::optional<double> gflops_of(const CallSite& site);
 
 struct Called {
-  std::string how = "none";              // "uprobe", "audit", "none"
-  std::vector<CallSite> calls;           // outermost calls only; most FLOP first
-  std::vector<CallSite> lapack;          // by "audit" alone; calls of a BLAS lie within them
-  std::vector<PreparedCall> primitives;  // of oneDNN, by "audit" alone; longest time first
-  std::optional<double> wall_ns;         // with at least one thread inside those that have a time
-  std::uint64_t lost = 0;                // records that the kernel dropped: counts are then too low
-  std::optional<double> added_ns;        // CPU time that watching has cost the program, estimated
+  std::string how = "none";      // "uprobe", "audit", "none"
+  std::vector<CallSite> calls;   // outermost calls only; most FLOP first
+  std::vector<CallSite> lapack;  // by "audit" alone; calls of a BLAS lie within them
+  // Of oneDNN and of FFTW, by "audit" alone; longest time first.
+  std::vector<PreparedCall> primitives, transforms;
+  std::optional<double> wall_ns;   // with at least one thread inside those that have a time
+  std::uint64_t lost = 0;          // records that the kernel dropped: counts are then too low
+  std::optional<double> added_ns;  // CPU time that watching has cost the program, estimated
   // Programs that ran, one an execve and one a process that ran before; those of which every call
   // could be seen. Absent: not known.
   std::optional<std::uint64_t> executions, executions_watched;

@@ -14,11 +14,14 @@ std::string routine_of(const PreparedCall& call) {
 template <>
 const Record& record<PreparedCall>() {
   static constexpr Field kFields[] = {
-      field<&PreparedCall::kind>("kind", "", "`convolution`, `reorder`, as the library names it")
+      field<&PreparedCall::kind>("kind", "",
+                                 "of oneDNN as it names it: `convolution`, `reorder`; of FFTW "
+                                 "`c2c`, `r2c`, `c2r`, `r2r`, and `planning c2c`")
           .null_if_empty(),
       field<&PreparedCall::direction>("direction", "",
                                       "`forward_training`, `forward_inference`, `backward_data`, "
-                                      "`backward_weights`; null: it has none")
+                                      "`backward_weights`; of a c2c transform `forward`, "
+                                      "`backward`; null: it has none")
           .null_if_empty(),
       field<&PreparedCall::implementation>(
           "implementation", "",
@@ -28,7 +31,8 @@ const Record& record<PreparedCall>() {
       field<&PreparedCall::type>("type", "", "of the numbers that it reads: `f32`").null_if_empty(),
       field<&PreparedCall::shape>("shape", "",
                                   "source, weights and result where there are such, or their "
-                                  "gradients: `64x3x32x32 * 16x3x3x3 -> 64x16x30x30`")
+                                  "gradients: `64x3x32x32 * 16x3x3x3 -> 64x16x30x30`; of a "
+                                  "transform its sizes, and how many at once: `8 of 512x512`")
           .null_if_empty(),
       field<&PreparedCall::library>("library", "", "file that served it"),
       field<&PreparedCall::caller>("caller", "", "file that called").null_if_empty(),
@@ -38,7 +42,9 @@ const Record& record<PreparedCall>() {
       field<&PreparedCall::time_share>("time_share", "",
                                        "of the time inside all calls of this list"),
       field<&PreparedCall::flops>("flops", "FLOP",
-                                  "over all calls, by their shape; null: it does not tell"),
+                                  "over all calls, by their shape; null: it does not tell. Of a "
+                                  "transform the convention: 5 N log2 N of complex numbers, 2.5 N "
+                                  "log2 N of real ones"),
       computed<rate_of>("gflops", "GFLOP/s", "`flops` / `time_ns`: of one calling thread"),
       field<&PreparedCall::peak_fraction>(
           "peak_fraction", "", "of `performing.core_peak_gflops`, for f64 of half of it"),

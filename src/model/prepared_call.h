@@ -1,5 +1,5 @@
 // Calls on an object that was made before for one kind of work and one shape: a primitive of
-// oneDNN. Plain rows with the unit in each name.
+// oneDNN, a plan of FFTW. Plain rows with the unit in each name.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace hwprof::model {
 
 struct PreparedCall {
-  std::string kind;            // "convolution"; "": `reason`
+  std::string kind;            // "convolution", "c2c"; "": `reason`
   std::string direction;       // "forward_training", "backward_data"; "": it has none
   std::string implementation;  // what the library chose: "jit:avx512_core"; "": it has no name
   std::string type;            // of the numbers: "f32"; "": not known
-  std::string shape;           // "64x3x32x32 * 16x3x3x3 -> 64x16x30x30"; "": not known
+  std::string shape;           // "64x3x32x32 * 16x3x3x3 -> 64x16x30x30", "8 of 512x512"
   std::string library;         // file that served it
   std::string caller;          // file that called; "": not known
   std::uint64_t count = 0;

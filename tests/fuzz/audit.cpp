@@ -15,10 +15,12 @@ namespace {
 using namespace hwprof;
 using namespace hwprof::observe;
 
-constexpr const char* kRoutines[] = {"sgemm_", "cblas_dgemm", "ddot_",   "zhemm_",
-                                     "dtrsm_", "cblas_csyrk", "dgetrf_", "dnnl_primitive_execute"};
-constexpr const char* kWorks[] = {"convolution", "deconvolution", "inner_product", "matmul",
-                                  "reorder"};
+constexpr const char* kRoutines[] = {
+    "sgemm_",       "cblas_dgemm",      "ddot_",   "zhemm_",
+    "dtrsm_",       "cblas_csyrk",      "dgetrf_", "dnnl_primitive_execute",
+    "fftw_execute", "fftwf_plan_dft_1d"};
+constexpr const char* kWorks[] = {
+    "convolution", "deconvolution", "inner_product", "matmul", "reorder", "c2c", "r2r"};
 
 struct Unmap {
   void operator()(audit::Table* table) const { ::munmap(table, sizeof *table); }
@@ -140,10 +142,13 @@ void fuzz(std::string_view text) {
   for (const report::TraceSpan& span : calls.spans)
     must(span.start_ns >= 0 && span.duration_ns >= 0);
   must(audit->processes() == table->processes && audit->unwatched() == table->unwatched);
-  for (const report::PreparedCall& call : calls.primitives) {
-    must(call.kind.size() <= sizeof(PreparedWork::kind) && call.shape.size() < 400);
-    must(!call.time_ns || (std::isfinite(*call.time_ns) && *call.time_ns >= 0));
-    must(!call.flops || (std::isfinite(*call.flops) && *call.flops >= 0));
+  for (const auto* prepared : {&calls.primitives, &calls.transforms}) {
+    for (const report::PreparedCall& call : *prepared) {
+      must(call.kind.size() <= sizeof(PreparedWork::kind) + sizeof("planning "));
+      must(call.shape.size() < 400);
+      must(!call.time_ns || (std::isfinite(*call.time_ns) && *call.time_ns >= 0));
+      must(!call.flops || (std::isfinite(*call.flops) && *call.flops >= 0));
+    }
   }
   for (const CallsOfModule& of_module : calls.of_modules)
     must(!of_module.site.flops || std::isfinite(*of_module.site.flops));

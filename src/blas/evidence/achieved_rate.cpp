@@ -301,8 +301,8 @@ void add_call_rates(report::BlasEvidence& evidence, bool one_cpu) {
     if (site.time_share_reason.empty()) site.time_share = *site.time_ns / all_ns;
     set_peak_fraction(site, evidence, one_cpu);
   }
-  for (report::PreparedCall& call : evidence.called.primitives)
-    set_peak_fraction(call, evidence, one_cpu);
+  for (auto* calls : {&evidence.called.primitives, &evidence.called.transforms})
+    for (report::PreparedCall& call : *calls) set_peak_fraction(call, evidence, one_cpu);
 }
 
 }  // namespace hwprof::blas

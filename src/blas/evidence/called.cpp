@@ -128,6 +128,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.calls = std::move(found.sites);
   called.lapack = std::move(found.lapack);
   called.primitives = std::move(found.primitives);
+  called.transforms = std::move(found.transforms);
   called.wall_ns = found.wall_ns;
   by_module.calls = std::move(found.of_modules);
   by_module.unplaced = audit.unplaced();
@@ -137,7 +138,8 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.spans_note = std::move(found.spans_note);
   // Those of oneDNN are among `calls`.
   called.added_ns = observe::kAuditNs * calls_in(called.calls) +
-                    (observe::kPrimitiveNs - observe::kAuditNs) * calls_in(called.primitives);
+                    (observe::kPrimitiveNs - observe::kAuditNs) * calls_in(called.primitives) +
+                    observe::kTransformNs * calls_in(called.transforms);
   if (!ignored.empty()) called.blind_to.push_back(ignored + ".");
   called.blind_to.emplace_back(
       "Calls within one library and into static code are not seen: the dynamic loader binds none.");

@@ -22,8 +22,8 @@ report::AchievedRate achieved_rate(const report::Called& called, const report::E
                                    std::optional<double> core_peak_gflops);
 
 // Pure: fills, of each routine in `called`, its share of the time inside the calls and, where it is
-// known how many cores worked in them, its fraction of the peak in `achieved_rate`; of a primitive
-// of oneDNN that alone. `one_cpu`: the
+// known how many cores worked in them, its fraction of the peak in `achieved_rate`; of oneDNN
+// and FFTW that alone. `one_cpu`: the
 // program could run on no more.
 void add_call_rates(report::BlasEvidence& evidence, bool one_cpu);
 

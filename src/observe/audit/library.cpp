@@ -34,6 +34,7 @@
 #error "no stubs for this architecture"
 #endif
 #include "src/observe/audit/arguments.h"
+#include "src/observe/audit/fftw.h"
 #include "src/observe/audit/module_calls.h"
 #include "src/observe/audit/onednn.h"
 #include "src/observe/audit/operands.h"
@@ -56,7 +57,8 @@ __attribute__((visibility("hidden"), used)) const void* hwprof_enter_call(OpenCa
                                                                           u64 number,
                                                                           const u64* arguments,
                                                                           u64* stack_arguments);
-__attribute__((visibility("hidden"), used)) void hwprof_leave_call(const OpenCall* call);
+__attribute__((visibility("hidden"), used)) void hwprof_leave_call(const OpenCall* call,
+                                                                   u64 result);
 }
 
 namespace {
@@ -73,7 +75,7 @@ struct Stub {
   const void* target;
   Site* site;
   u32 stack_arguments;
-  bool tells;  // `onednn` is there
+  bool tells;  // what a call is on: `onednn` is there, or it is one of FFTW
   Routine routine;
   OneDnn onednn;
 };
@@ -253,8 +255,9 @@ void fill(Stub& stub, const void* target, Site* site, const Routine& routine,
   stub.target = target;
   stub.site = site;
   stub.stack_arguments = arguments > kArgumentRegisters ? arguments - kArgumentRegisters : 0;
-  stub.tells = routine.prepared == Prepared::kPrimitive &&
-               find_onednn(ElfObject(library, program_headers), stub.onednn);
+  stub.tells = routine.prepared == Prepared::kPrimitive
+                   ? find_onednn(ElfObject(library, program_headers), stub.onednn)
+                   : routine.prepared != Prepared::kNone;
   stub.routine = routine;
 }
 
@@ -424,13 +427,35 @@ Start starter_of(u32 number) {
   };
 }
 
-// `others` where nobody tells what the object was made for, or there is no room.
+// `work` is cleared; nullptr: nobody tells what the object was made for.
+const PreparedWork* work_of(const Stub& stub, const u64* arguments, PreparedWork& work) {
+  switch (stub.routine.prepared) {
+    case Prepared::kPrimitive:
+      return describe(stub.onednn, reinterpret_cast<const void*>(arguments[0]), work) ? &work
+                                                                                      : nullptr;
+    case Prepared::kPlanner:
+      describe(stub.routine.fftw, arguments, work);
+      return &work;
+    case Prepared::kPlan:
+      return work_of_plan(*table, arguments[0]);
+    default:
+      return nullptr;
+  }
+}
+
+// `others` where it is not known, or there is no room.
 CountedShape& counted_by_work(const Stub& stub, const u64* arguments, CountedShape& others) {
-  PreparedWork work;
-  clear(work);
-  if (!describe(stub.onednn, reinterpret_cast<const void*>(arguments[0]), work)) return others;
-  CountedShape* counted = counted_as(*table, *stub.site, work);
+  PreparedWork room;
+  clear(room);
+  const PreparedWork* work = work_of(stub, arguments, room);
+  CountedShape* counted = work != nullptr ? counted_as(*table, *stub.site, *work) : nullptr;
   return counted != nullptr ? *counted : others;
+}
+
+// `result` is the plan that this call has made for what it is counted as; 0: it has made none.
+void remember_result(const OpenCall& call, u64 result) {
+  const u32 slot = slot_of(*table, *call.stub->site, *call.counted);
+  if (result != 0) remember_plan(result, slot < kSlotsOfShards ? 0 : slot - kSlotsOfShards + 1);
 }
 
 }  // namespace
@@ -464,7 +489,7 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
   return stub.target;
 }
 
-void hwprof_leave_call(const OpenCall* call) {
+void hwprof_leave_call(const OpenCall* call, u64 result) {
   const u64 ended = ticks(), lasted = ended - call->began;
   count_numbers(end_float_flags(call->flags), lasted, call->counted->met);
   add(call->counted->ticks, lasted);
@@ -473,6 +498,7 @@ void hwprof_leave_call(const OpenCall* call) {
     add(call->in_module->ticks, lasted);
     add(call->in_module->returned);
   }
+  if (call->stub->routine.prepared == Prepared::kPlanner) remember_result(*call, result);
   if (lasted >= table->long_ticks) record(*call, ended);
 }
 

@@ -56,6 +56,7 @@ hwprof_call_through:
   ldp x8, x9, [sp, #208]
   blr x16
   stp x0, x1, [sp, #144]
+  mov x1, x0
   add x0, sp, #224
   bl hwprof_leave_call
   ldp x0, x1, [sp, #144]

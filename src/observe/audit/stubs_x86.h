@@ -66,6 +66,7 @@ hwprof_call_through:
   movq %rax, -128(%rbp)
   movq %rdx, -120(%rbp)
   leaq -64(%rbp), %rdi
+  movq %rax, %rsi
   call hwprof_leave_call
   movq -128(%rbp), %rax
   movq -120(%rbp), %rdx

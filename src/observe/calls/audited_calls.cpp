@@ -92,28 +92,29 @@ bool calls_blas(const audit::Site& site) {
   return find_routine(symbol_of(site).c_str(), routine) && routine.blas;
 }
 
-std::string name_of(const audit::Table& table, const LongCalls::Call& call,
-                    const std::string& symbol) {
+std::string name_of(const audit::Table& table, const LongCalls::Call& call, const Bound& bound) {
   if (const auto work = work_of(table, call.site, call.slot)) {
-    const report::PreparedCall prepared = describe(*work);
+    const report::PreparedCall prepared = describe(*work, bound.prepared_by);
     return fmt::format("{} {}", routine_of(prepared), prepared.implementation);
   }
-  if (!has_shape(call.slot)) return symbol;
+  if (!has_shape(call.slot)) return bound.symbol;
   const Shape shape = slot_of(table.sites[call.site], call.slot).shape;
-  return fmt::format("{} {} x {} x {}", symbol, shape.m, shape.n, shape.k);
+  return fmt::format("{} {} x {} x {}", bound.symbol, shape.m, shape.n, shape.k);
 }
+
+// Calls of a BLAS lie within those of LAPACK.
+bool is_drawn(const Bound& bound) { return !bound.lapack && !bound.is_of_fftw(); }
 
 void write_spans(const audit::Table& table, const LongCalls& long_calls, const Bindings& bindings,
                  const TickClock& clock, AuditedCalls& to) {
   const double ns_per_tick = clock.ns_per_tick;
-  std::map<std::uint32_t, const std::string*> symbols;
-  for (const auto& [key, bound] : bindings) {
-    if (bound.lapack) continue;  // calls of a BLAS lie within it
-    for (const std::uint32_t place : bound.places) symbols[place] = &bound.symbol;
-  }
+  std::map<std::uint32_t, const Bound*> drawn;
+  for (const auto& [key, bound] : bindings)
+    if (is_drawn(bound))
+      for (const std::uint32_t place : bound.places) drawn[place] = &bound;
   std::vector<LongCalls::Call> calls;
   for (const LongCalls::Call& call : long_calls.longest())
-    if (symbols.contains(call.site)) calls.push_back(call);
+    if (drawn.contains(call.site)) calls.push_back(call);
   if (calls.empty()) return;
 
   keep_longest(calls, kMostSpans);
@@ -121,7 +122,7 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
             [](const auto& a, const auto& b) { return a.began < b.began; });
   for (const LongCalls::Call& call : calls) {
     to.spans.push_back(
-        {.name = name_of(table, call, *symbols[call.site]),
+        {.name = name_of(table, call, *drawn[call.site]),
          .thread = call.thread == 0 ? "not known" : fmt::format("{}", call.thread),
          .depth = 0,
          .start_ns = static_cast<double>(call.began - calls.front().began) * ns_per_tick,
@@ -130,7 +131,7 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
   to.spans_begin_ns = clock.wall_of(calls.front().began);
   std::uint64_t all = 0;
   for (const auto& [key, bound] : bindings)
-    if (!bound.lapack) all += bound.shapes.all().count;
+    if (is_drawn(bound)) all += bound.shapes.all().count;
   if (all <= calls.size()) return;
   const auto shortest = std::max_element(calls.begin(), calls.end(), longer);
   to.spans_note =
@@ -149,9 +150,11 @@ void add_prepared(const audit::Table& table, const Bound& bound, const std::stri
   for (const std::uint32_t place : bound.prepared) {
     const CountedCalls calls = read_calls(table.prepared[place].counted, ns_per_tick);
     const PreparedWork work = table.prepared[place].work;
-    if (calls.count > 0) add(counted(describe(work), flop_count(work), calls));
+    if (calls.count > 0)
+      add(counted(describe(work, bound.prepared_by), flop_count(work, bound.prepared_by), calls));
   }
-  if (bound.unknown.count > 0) add(counted(describe_unknown(), std::nullopt, bound.unknown));
+  if (bound.unknown.count > 0)
+    add(counted(describe_unknown(bound.prepared_by), std::nullopt, bound.unknown));
 }
 
 }  // namespace
@@ -214,12 +217,15 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
         first_nan > 0 && bound.places.contains(static_cast<std::uint32_t>(first_nan - 1));
     const CountedCalls calls = bound.shapes.all();
     result.open += calls.count - calls.timed;
-    if (bound.prepared_by == Prepared::kPrimitive)
-      add_prepared(table, bound, site.library, clock.ns_per_tick, result.primitives);
+    if (bound.prepared_by != Prepared::kNone)
+      add_prepared(table, bound, site.library, clock.ns_per_tick,
+                   bound.is_of_fftw() ? result.transforms : result.primitives);
+    if (bound.is_of_fftw()) continue;
     (bound.lapack ? result.lapack : result.sites).push_back(std::move(site));
   }
   most_flop_first(result.sites);
   merge_prepared(result.primitives);
+  merge_prepared(result.transforms);
   std::stable_sort(result.lapack.begin(), result.lapack.end(), [](const auto& a, const auto& b) {
     return a.time_ns.value_or(0) > b.time_ns.value_or(0);
   });

@@ -19,7 +19,7 @@ namespace hwprof::observe {
 struct CallsOfModule {
   std::uint32_t process = 0, module = 0;
   report::CallSite site;
-  // Of a primitive; the symbol is then what it does.
+  // Of a primitive or a plan; the symbol is then what it does.
   std::optional<report::PreparedCall> prepared = {};
 };
 
@@ -31,14 +31,14 @@ struct CallKind {
   std::optional<double> flops;             // of one call
   std::uint64_t count = 0;
   double time_ns = 0;
-  // Of a primitive; the symbol is then what it does.
+  // Of a primitive or a plan; the symbol is then what it does.
   std::optional<report::PreparedCall> prepared = {};
 };
 
 struct AuditedCalls {
   std::vector<report::CallSite> sites;  // of outermost calls
   std::vector<report::CallSite> lapack;
-  std::vector<report::PreparedCall> primitives;
+  std::vector<report::PreparedCall> primitives, transforms;
   // With at least one thread inside a call of a BLAS. Absent where several threads made many calls
   // too short to be recorded one by one.
   std::optional<double> wall_ns;

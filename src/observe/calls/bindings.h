@@ -24,6 +24,10 @@ struct Bound {
   CountedCalls unknown{.count = 0};  // of them, on objects that were made for something not known
   std::set<std::uint32_t> places;    // of its sites in the table
   std::set<std::uint32_t> prepared;  // likewise
+
+  [[nodiscard]] bool is_of_fftw() const {
+    return prepared_by == Prepared::kPlan || prepared_by == Prepared::kPlanner;
+  }
 };
 using Bindings = std::map<std::tuple<std::string, std::string, std::string>, Bound>;
 

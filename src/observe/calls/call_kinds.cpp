@@ -58,9 +58,9 @@ std::vector<CallKind> kinds_of(const audit::Table& table, const Bindings& bindin
       if (calls.count == 0 || !work) continue;
       CallKind& kind = kinds.emplace_back(
           kind_of(bound, backends, number_of(counted.site, slot), calls, nullptr));
-      kind.prepared = describe(*work);
+      kind.prepared = describe(*work, bound.prepared_by);
       kind.symbol = routine_of(*kind.prepared);
-      kind.flops = flop_count(*work);
+      kind.flops = flop_count(*work, bound.prepared_by);
     }
   }
   return kinds;
@@ -109,9 +109,9 @@ std::vector<CallsOfModule> read_modules(const audit::Table& table, const Binding
     shapes.write(calls.site);
     const auto work = number != kInShards ? work_at(table, number) : std::nullopt;
     if (!work) continue;
-    calls.prepared = describe(*work);
+    calls.prepared = describe(*work, bound->prepared_by);
     calls.site.symbol = routine_of(*calls.prepared);
-    if (const auto flops = flop_count(*work))
+    if (const auto flops = flop_count(*work, bound->prepared_by))
       calls.site.flops = *flops * static_cast<double>(calls.site.count);
   }
   return modules;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -65,9 +66,26 @@ double size_at_end(const TensorShape& shape) {
   return static_cast<double>(shape.sizes[dimensions_of(shape) - 1]);
 }
 
+bool is_of_fftw(Prepared by) { return by == Prepared::kPlan || by == Prepared::kPlanner; }
+
+std::string transform_text(const PreparedWork& work) {
+  const std::string sizes = text_of(work.source), count = text_of(work.weights);
+  return count.empty() || count == "1" ? sizes : fmt::format("{} of {}", count, sizes);
+}
+
+std::optional<double> flop_count_of_transform(const PreparedWork& work) {
+  const std::string kind = word_of(work.kind);
+  if (!is_known(work.source) || !is_known(work.weights) || kind == "r2r") return std::nullopt;
+  const double numbers = product(work.source);
+  const double each = kind == "c2c" ? 5 : 2.5;
+  return numbers > 1 ? product(work.weights) * each * numbers * std::log2(numbers) : 0;
+}
+
 }  // namespace
 
-std::optional<double> flop_count(const PreparedWork& work) {
+std::optional<double> flop_count(const PreparedWork& work, Prepared by) {
+  if (by == Prepared::kPlanner) return std::nullopt;
+  if (by == Prepared::kPlan) return flop_count_of_transform(work);
   if (!is_known(work.source) || !is_known(work.weights) || !is_known(work.result))
     return std::nullopt;
   const std::string kind = word_of(work.kind);
@@ -79,20 +97,23 @@ std::optional<double> flop_count(const PreparedWork& work) {
   return std::nullopt;
 }
 
-report::PreparedCall describe(const PreparedWork& work) {
+report::PreparedCall describe(const PreparedWork& work, Prepared by) {
   report::PreparedCall call;
   call.kind = word_of(work.kind);
-  if (call.kind.empty()) return describe_unknown();
+  if (call.kind.empty()) return describe_unknown(by);
+  if (by == Prepared::kPlanner) call.kind = "planning " + call.kind;
   call.direction = word_of(work.direction);
   call.implementation = word_of(work.implementation);
   call.type = word_of(work.type);
-  call.shape = shape_text(work);
+  call.shape = is_of_fftw(by) ? transform_text(work) : shape_text(work);
   return call;
 }
 
-report::PreparedCall describe_unknown() {
+report::PreparedCall describe_unknown(Prepared by) {
   report::PreparedCall call;
-  call.reason = "the library does not tell of these calls, or its kinds of calls are too many";
+  call.reason = is_of_fftw(by)
+                    ? "how these plans were made was not seen, or kinds of calls are too many"
+                    : "the library does not tell of these calls, or kinds of calls are too many";
   return call;
 }
 

@@ -14,14 +14,15 @@
 namespace hwprof::observe {
 
 // Products and their sums count as two, those with padding among them, whatever the kernel does
-// instead of them (Winograd). Absent: it does no products (a reorder, an activation), or the shape
-// does not tell.
-std::optional<double> flop_count(const PreparedWork& work);
+// instead of them (Winograd). A complex transform of N numbers counts as 5 N log2 N, of real ones
+// as half of that: the convention of FFTW's authors (fftw.org/speed), not what a plan computes.
+// Absent: it does neither (a reorder, an activation, planning), or the shape does not tell.
+std::optional<double> flop_count(const PreparedWork& work, Prepared by);
 
-// Without its callers, count and time.
-report::PreparedCall describe(const PreparedWork& work);
+// Without its callers, count and time. `by`: calls of that kind.
+report::PreparedCall describe(const PreparedWork& work, Prepared by);
 // Of calls of which it is not known.
-report::PreparedCall describe_unknown();
+report::PreparedCall describe_unknown(Prepared by);
 
 // With them; FLOP over all of them.
 report::PreparedCall counted(report::PreparedCall call, std::optional<double> flops_of_one,

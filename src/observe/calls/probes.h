@@ -70,7 +70,7 @@ bool timing_costs_too_much(std::uint64_t returns, std::chrono::nanoseconds elaps
 // What a watched call costs the program, in ns: recorded, its return, counted only; and by the
 // audit library.
 inline constexpr double kRecordNs = 3000, kReturnNs = 2000, kCountNs = 700, kAuditNs = 60,
-                        kPrimitiveNs = 170;
+                        kPrimitiveNs = 170, kTransformNs = 80;
 
 // So does the record of a call, and less to be counted only.
 bool recording_costs_too_much(std::uint64_t calls, std::chrono::nanoseconds elapsed);

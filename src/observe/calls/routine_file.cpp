@@ -53,6 +53,8 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
       Routine routine;
       if (!symbol.defined || !symbol.function || !find_routine(symbol.name, routine)) return;
       if (routine.lapack) return;  // a library that calls its own would be probed at each
+      // A probe does not see what a plan was made for.
+      if (routine.prepared == Prepared::kPlan || routine.prepared == Prepared::kPlanner) return;
       const auto holds = [&](const ElfSegment& segment) {
         return segment.executable && segment.holds_address(symbol.address);
       };

@@ -1,6 +1,6 @@
-// Which functions are routines of BLAS and LAPACK, by the name of their symbol, and where each
-// finds the dimensions of its product. Read by the uprobes and by the audit library, which has no
-// C++ library below it: plain constexpr code.
+// Which functions are routines of BLAS, LAPACK, oneDNN and FFTW, by the name of their symbol, and
+// where each finds the dimensions of its product. Read by the uprobes and by the audit library,
+// which has no C++ library below it: plain constexpr code.
 //
 // Names are those of the Fortran and C interfaces with all suffixes in use: sgemm_, cblas_sgemm;
 // 64-bit integers sgemm_64_, sgemm64_, cblas_sgemm64_, cblas_sgemm_64; and the same with SciPy's
@@ -10,7 +10,9 @@
 // dnnl.h.
 #pragma once
 
+#include "src/observe/routines/fftw_routine.h"
 #include "src/observe/routines/prepared_work.h"
+#include "src/observe/routines/routine_names.h"
 
 namespace hwprof::observe {
 
@@ -40,9 +42,10 @@ enum class Work : unsigned char {
 inline constexpr unsigned char kMostArguments = 24;
 
 struct Routine {
-  bool blas = true;  // false: a product of oneDNN, or LAPACK
+  bool blas = true;  // false: a product of oneDNN, LAPACK, or FFTW
   bool lapack = false;
   Prepared prepared = Prepared::kNone;
+  fftw::Function fftw = {};   // of a plan or a planner
   bool timed = false;         // matrix products: long enough that the time inside means something
   bool by_reference = false;  // dimensions and letters are passed by pointer, as Fortran does
   bool wide = false;          // dimensions are 64-bit by the name of the routine
@@ -221,19 +224,6 @@ inline constexpr OtherLibrary kOtherLibraries[] = {
      {.blas = false, .wide = true, .work = Work::kProduct, .m = 3, .n = 4, .k = 5}},
 };
 
-constexpr bool equal(const char* a, const char* b) {
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  return *a == *b;
-}
-
-// What follows `prefix` in `text`, or nullptr.
-constexpr const char* after(const char* text, const char* prefix) {
-  while (*prefix != '\0') {
-    if (*text++ != *prefix++) return nullptr;
-  }
-  return text;
-}
-
 // `bare`: Fortran's, without the underscore at its end.
 constexpr bool is_suffix(const char* text, bool c_interface, bool& wide, bool& bare) {
   const bool bare_wide = !c_interface && equal(text, "_64");
@@ -365,6 +355,13 @@ constexpr bool find_spelling(const char* name, Routine& routine, bool& bare) {
   if (*name < 'b' || *name > 'z') return false;
   for (const OtherLibrary& other : kOtherLibraries) {
     if (equal(name, other.name)) return routine = other.routine, true;
+  }
+  if (fftw::Function function; fftw::find_function(name, function)) {
+    routine = Routine{.blas = false, .fftw = function};
+    routine.prepared = function.planner != nullptr ? Prepared::kPlanner : Prepared::kPlan;
+    routine.arguments =
+        function.planner != nullptr ? function.planner->arguments : fftw::kMostArgumentsOfExecution;
+    return true;
   }
   const char* rest = after(name, "scipy_");
   if (rest == nullptr) rest = name;

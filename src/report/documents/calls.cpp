@@ -1,5 +1,5 @@
-// The calls of a BLAS, of LAPACK and of oneDNN that a program made: by whom, of which shapes, how
-// much of the time in calls they took and how near they came to the peak.
+// The calls of a BLAS, of LAPACK, oneDNN and FFTW that a program made: by whom, of which shapes,
+// how much of the time in calls they took and how near they came to the peak.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -142,38 +142,62 @@ Table lapack_table(const BlasEvidence& evidence) {
   return table;
 }
 
-Table primitives_table(const BlasEvidence& evidence) {
-  Table table{.title = "Primitives of oneDNN, longest time first",
-              .columns = {{"primitive", true},
+// `kernels`: the library names those that it chose.
+Table prepared_table(const std::vector<PreparedCall>& calls, std::string title, std::string what,
+                     bool kernels, const std::string& at) {
+  Table table{.title = std::move(title),
+              .columns = {{std::move(what), true},
                           {"calls"},
                           {"time"},
                           {"% of\nthis time"},
                           {"GFLOP/s"},
-                          {"% of\npeak"},
-                          {"kernel", true},
-                          {"shape", true},
-                          {"numbers", true, true},
-                          {"served by", true, true},
-                          {"called from", true, true}},
+                          {"% of\npeak"}},
               .rows = {},
               .notes = {},
               .most_rows = kMostCalls};
+  if (kernels) table.columns.push_back({"kernel", true});
+  for (Column& column : std::vector<Column>{{"shape", true},
+                                            {"numbers", true, kernels},
+                                            {"served by", true, kernels},
+                                            {"called from", true, kernels}})
+    table.columns.push_back(std::move(column));
   Reasons reasons;
-  for (const PreparedCall& call : evidence.called.primitives) {
+  for (const PreparedCall& call : calls) {
     const std::string name = call.kind.empty() ? "not known" : routine_of(call);
     if (!call.reason.empty()) reasons.add(call.reason, name);
     // What computes no products has no rate, as the docs say.
     if (rate_of(call) && !call.peak_fraction)
       reasons.add("no % of peak: " + given(call.peak_fraction_reason), name);
-    table.rows.push_back({"",
-                          {name, fmt::format("{}", call.count), time_of_calls(call.time_ns),
-                           share_of_calls(call.time_share), rate_of_calls(rate_of(call)),
-                           share_of_calls(call.peak_fraction), known_text(call.implementation),
-                           known_text(call.shape), known_text(call.type), file_name(call.library),
-                           name_of_caller(call.caller)},
-                          fmt::format("/blas/evidence/called/primitives/{}", table.rows.size())});
+    std::vector<std::string> cells = {name,
+                                      fmt::format("{}", call.count),
+                                      time_of_calls(call.time_ns),
+                                      share_of_calls(call.time_share),
+                                      rate_of_calls(rate_of(call)),
+                                      share_of_calls(call.peak_fraction)};
+    if (kernels) cells.push_back(known_text(call.implementation));
+    append(cells, {known_text(call.shape), known_text(call.type), file_name(call.library),
+                   name_of_caller(call.caller)});
+    table.rows.push_back(
+        {"", std::move(cells), fmt::format("/blas/evidence/called/{}/{}", at, table.rows.size())});
   }
   append(table.notes, reasons.sentences());
+  return table;
+}
+
+Table primitives_table(const BlasEvidence& evidence) {
+  return prepared_table(evidence.called.primitives, "Primitives of oneDNN, longest time first",
+                        "primitive", true, "primitives");
+}
+
+Table transforms_table(const BlasEvidence& evidence) {
+  const auto& calls = evidence.called.transforms;
+  Table table = prepared_table(calls, "Transforms of FFTW, longest time first", "transform", false,
+                               "transforms");
+  if (std::any_of(calls.begin(), calls.end(), [](const auto& call) { return rate_of(call); }))
+    table.notes.emplace_back(
+        "FLOP of a transform are those of the convention: 5 N log2 N of complex numbers, 2.5 N "
+        "log2 "
+        "N of real ones.");
   return table;
 }
 

@@ -76,6 +76,7 @@ std::string peak_fraction_reason(const Profile& profile, const Row& row);
 Table calls_table(const BlasEvidence& evidence);
 Table lapack_table(const BlasEvidence& evidence);
 Table primitives_table(const BlasEvidence& evidence);
+Table transforms_table(const BlasEvidence& evidence);
 
 // modules.cpp: by name or by type; empty where they were not asked for.
 Table modules_table(const Run& run, const std::vector<Module>& modules, bool types);

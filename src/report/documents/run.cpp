@@ -406,6 +406,7 @@ Document run_document(const Run& run) {
   document.add(marked(calls_table(evidence), run));
   document.add(lapack_table(evidence));
   document.add(primitives_table(evidence));
+  document.add(transforms_table(evidence));
   if (!evidence.called.spans.empty() && !is_one_timeline(run.regions, evidence.called))
     document.add(Chart{"calls", "Calls of a BLAS over time, a lane a thread"});
   document.add(files_table(evidence.executed), kFull);
