@@ -306,11 +306,10 @@ bool is_routine(const char* name, u64 address, const link_map* library, NamedRou
          (found.name == name || ElfObject(library, program_headers).defines(found.name, address));
 }
 
-// Files that have addresses of routines in their data (compiled with -fno-plt, or in tables): the
-// loader writes them without a word, after it has told of the file. By la_activity() those of the
-// program's start are there; those of a dlopen() are since glibc 2.41, and before come behind it
-// (elf/dl-open.c). There a function of ours stands in the place of the file's DT_INIT, so that it
-// is the first to run when they are.
+// Files that have addresses of routines in their data (-fno-plt, or in tables): the loader writes
+// them without a word. By la_activity() those of the program's start are there; those of a dlopen()
+// since glibc 2.41, before that they come behind it (elf/dl-open.c): there a function of ours stands
+// in the place of the file's DT_INIT, the first to run when they are.
 constexpr u32 kMostPending = 64;
 
 struct Pending {
@@ -319,8 +318,7 @@ struct Pending {
   u64 start;               // its own DT_INIT, where ours stands in its place; else 0
 };
 Pending pending[kMostPending];
-// Before glibc 2.35 la_symbind64() is not called for what is bound at load (LD_BIND_NOW, RTLD_NOW,
-// -z now): with that came the second version of this interface.
+// The first version of this interface (before glibc 2.35) does not tell what RTLD_NOW binds.
 bool calls_bound_unsaid = false;
 
 using Start = void (*)(int, char**, char**);
