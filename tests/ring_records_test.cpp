@@ -58,7 +58,7 @@ std::vector<std::byte> mapped_bytes(const std::string& path) {
       .add(std::uint32_t{8})
       .add(std::uint32_t{1})
       .add(std::uint64_t{1234})
-      .add(std::uint64_t{0})
+      .add(std::uint64_t{7})
       .add(std::uint32_t{5})
       .add(std::uint32_t{2})
       .text(path)
@@ -75,6 +75,7 @@ TEST(Records, AreReadFieldByField) {
   EXPECT_EQ(mapped.length, 0x3000U);
   EXPECT_EQ(mapped.offset, 0x1000U);
   EXPECT_EQ(mapped.file, (FileId{8, 1, 1234}));
+  EXPECT_EQ(mapped.generation, 7U);
   EXPECT_EQ(mapped.path, "/usr/lib/libx.so");
 
   const auto sample = parse_record(sample_bytes(0x401000, 5), kInstructionHits);

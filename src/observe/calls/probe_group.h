@@ -24,6 +24,7 @@ class ProbeGroup {
   Result<void> define(const RoutineFile& file, std::span<const ProbeSet::Probe> probes);
   // Probes from here on are of new events: those that are open take no more.
   void begin_generation() { ++generation_; }
+  [[nodiscard]] int generation() const { return generation_; }
   [[nodiscard]] std::size_t events() const { return formats_.size(); }
   [[nodiscard]] const std::vector<EventFormat>& formats() const { return formats_; }  // of events
   // Takes all out of the system, once nobody has their events open. Gives what stays, a sentence

@@ -1,7 +1,5 @@
 #include "src/observe/calls/routine_file.h"
 
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,12 +11,6 @@
 #include "src/observe/elf/elf_file.h"
 
 namespace hwprof::observe {
-
-FileId file_id(int file) {
-  struct stat status {};
-  if (::fstat(file, &status) != 0) return {};
-  return {::major(status.st_dev), ::minor(status.st_dev), status.st_ino};
-}
 
 bool holds_foreign_code(int file) {
   const ElfFile elf(file);
@@ -42,7 +34,8 @@ bool may_hold_routines(const std::string& path, bool products_alone) {
 }
 
 std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path) {
-  RoutineFile found{path, file_id(file.get()), std::move(file), {}, false};
+  const auto version = version_of(file.get()).value_or(FileVersion{});
+  RoutineFile found{path, file_id(file.get()), std::move(file), version, {}, false};
   const ElfFile elf(found.file.get());
   if (!elf.is_native()) return std::nullopt;
   const std::vector<ElfSegment> segments = elf.segments();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/unique_fd.h"
+#include "src/observe/calls/mapped_file.h"
 #include "src/observe/perf/records.h"
 #include "src/observe/routines/blas_routine.h"
 
@@ -28,6 +29,7 @@ struct RoutineFile {
   std::string path;
   FileId id;  // one file may have several paths: hard links, bind mounts
   UniqueFd file;
+  FileVersion version;              // before it was read
   std::vector<EntryPoint> entries;  // each place in the file once
   bool cut = false;                 // it has more than a BLAS can have: those are left out
 };
@@ -43,8 +45,5 @@ bool holds_foreign_code(int file);
 // Whether a BLAS routine, or one of its products, may begin in it: true as well of a file that
 // cannot be opened.
 bool may_hold_routines(const std::string& path, bool products_alone);
-
-// As fstat() has it; all 0 where it cannot be had.
-FileId file_id(int file);
 
 }  // namespace hwprof::observe

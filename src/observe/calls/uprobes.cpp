@@ -1,24 +1,23 @@
 #include "src/observe/calls/uprobes.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/perf_event.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 
 #include "src/observe/calls/probes.h"
 #include "src/observe/elf/elf_file.h"
 #include "src/observe/proc/address_space.h"
-#include "src/observe/proc/foreign_file.h"
 #include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
@@ -30,7 +29,7 @@ constexpr std::size_t kAllRings = 64U << 20U;  // bytes over all CPUs
 constexpr std::size_t kSmallestRing = 256U << 10U, kLargestRing = 4U << 20U;
 // Each thread of a running process needs its own events on each CPU.
 constexpr std::size_t kMostDescriptors = 16384;
-constexpr std::size_t kMostFiles = 50000, kMostNotes = 16;
+constexpr std::size_t kMostNotes = 16;
 constexpr std::uint64_t kAlways = 0, kNever = ~std::uint64_t{0};
 
 std::size_t configured_cpus() {
@@ -41,54 +40,8 @@ std::size_t ring_bytes() {
   return std::bit_floor(std::clamp(kAllRings / configured_cpus(), kSmallestRing, kLargestRing));
 }
 
-void move_to(std::vector<UniqueFd>& all, std::vector<UniqueFd>& some) {
-  std::move(some.begin(), some.end(), std::back_inserter(all));
-  some.clear();
-}
-
-// Of a probe, in all processes, whether they were recorded or not.
-std::uint64_t hits(const std::vector<UniqueFd>& events) {
-  std::uint64_t sum = 0;
-  for (const UniqueFd& fd : events) {
-    std::uint64_t count = 0;
-    if (::read(fd.get(), &count, sizeof(count)) == sizeof(count)) sum += count;
-  }
-  return sum;
-}
-
-// Memory that only looks like a file has no number.
-bool is_file(const Mapped& mapped) {
-  return mapped.path.starts_with('/') && !mapped.path.starts_with("//") && mapped.file.inode != 0;
-}
-
-// By its name where that means the same file here; else what the living process has mapped. Btrfs
-// and overlayfs give files other device numbers than mappings: of a process that has ended, the
-// inode must do.
-UniqueFd open_mapped(const Mapped& mapped) {
-  UniqueFd named = mapped.deleted ? UniqueFd() : open_regular_file(mapped.path);
-  const FileId id = file_id(named.get());
-  if (id == mapped.file) return named;
-  UniqueFd file = open_foreign({.kind = ForeignFile::Kind::kMapped,
-                                .pid = mapped.pid,
-                                .start = mapped.start,
-                                .end = mapped.start + mapped.length,
-                                .path = {}});
-  if (file.valid()) return file;
-  return id.inode == mapped.file.inode ? std::move(named) : UniqueFd();
-}
-
-// The kernel takes the events from a process that gains rights by executing it.
-bool gives_rights(int file) {
-  struct stat status {};
-  return ::geteuid() != 0 && ::fstat(file, &status) == 0 &&
-         (status.st_mode & (S_ISUID | S_ISGID)) != 0;
-}
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(now.tv_nsec);
+UniqueFd duplicate(const UniqueFd& file) {
+  return UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
 }
 
 perf_event_attr probe_event(bool before_exec) {
@@ -106,7 +59,10 @@ std::string kernel_release() {
 
 }  // namespace
 
-Uprobes::Uprobes(ProbeGroup probes) : probes_(std::move(probes)), rings_(ring_bytes()) {}
+Uprobes::Uprobes(ProbeGroup probes)
+    : probes_(std::move(probes)),
+      rings_(ring_bytes()),
+      changes_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
 
 Uprobes::~Uprobes() { remove_probes(); }
 
@@ -123,6 +79,12 @@ Result<Uprobes> Uprobes::open() {
   return uprobes;
 }
 
+std::vector<int> Uprobes::descriptors() const {
+  std::vector<int> all = rings_.descriptors();
+  if (changes_.valid()) all.push_back(changes_.get());
+  return all;
+}
+
 void Uprobes::say(std::string note) {
   if (std::find(notes_.begin(), notes_.end(), note) != notes_.end()) return;
   if (notes_.size() < kMostNotes) {
@@ -136,21 +98,27 @@ Result<void> Uprobes::add(const RoutineFile& file) {
   const bool same_name =
       std::any_of(watched_files_.begin(), watched_files_.end(),
                   [&](const auto& known) { return known.second.path == file.path; });
-  const auto [watched, is_new] =
-      watched_files_.try_emplace(file.id, WatchedFile{file.path, kAlways});
+  const auto [known, is_new] = watched_files_.try_emplace(file.id);
+  WatchedFile& watched = known->second;
   if (!is_new) {  // two probes at one place would count each call twice
-    if (watched->second.path != file.path) tally_.also_named(watched->second.path, file.path);
+    if (watched.path != file.path) tally_.also_named(watched.path, file.path);
     return {};
   }
-  watched->second.from_ns = file.cut ? kNever : kAlways;
-  seen_from_ns_.try_emplace(file.id, watched->second.from_ns);
+  watched = {.path = file.path,
+             .from_ns = file.cut ? kNever : kAlways,
+             .file = duplicate(file.file),
+             .version = file.version,
+             .generation = probes_.generation()};
+  ::inotify_add_watch(changes_.get(), fmt::format("/proc/self/fd/{}", watched.file.get()).c_str(),
+                      IN_MODIFY | IN_ONESHOT);
   if (file.cut) {
     say(fmt::format("{} has more routines than a BLAS can have: the first {} are watched.",
                     file.path, file.entries.size()));
   }
   if (same_name) {
     say(fmt::format(
-        "Two files are called {}, in different mount namespaces: their calls are added up.",
+        "Two files are called {}, in turn or in different mount namespaces: their calls "
+        "are added up.",
         file.path));
   }
   std::vector<ProbeSet::Probe> probes;
@@ -161,7 +129,8 @@ Result<void> Uprobes::add(const RoutineFile& file) {
     if (timing_ && entry.routine.timed) probes.push_back({EventKind::kReturn, id, entry});
   }
   Result<void> defined = probes_.define(file, probes);
-  opened_.resize(probes_.events());
+  while (opened_.size() < probes_.events())
+    opened_.emplace_back().generation = probes_.generation();
   if (file_id(open_regular_file(file.path).get()) != file.id) elsewhere_.insert(file.path);
   return defined;
 }
@@ -190,7 +159,7 @@ Result<void> Uprobes::open_thread(const Span& span, pid_t tid, bool before_exec)
     const auto open = [&]() -> Result<void> {
       if (rings_.size() == 0) return rings_.open(attr, tid, refused);
       TRY(std::vector<UniqueFd> opened, rings_.add(attr, tid, refused));
-      move_to(further_threads_, opened);
+      move_to(further_threads_, std::move(opened));
       return {};
     };
     attr.sample_type |= kKeepsEvents;
@@ -217,7 +186,7 @@ Result<void> Uprobes::open_event(std::size_t event, pid_t tid, bool before_exec)
     return environment_error(
         code, fmt::format("the kernel refuses a uprobe event: {}", std::strerror(code)));
   };
-  Opened& opened = opened_[event];
+  ProbeEvent& opened = opened_[event];
   if (!is_return(event)) {
     // First: where the program runs already, it must not miss what the other one records.
     attr.sample_period = kSamplePeriod;
@@ -226,12 +195,12 @@ Result<void> Uprobes::open_event(std::size_t event, pid_t tid, bool before_exec)
       std::uint64_t id = 0;
       if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) == 0) samplers_.insert(id);
     }
-    move_to(opened.sampled, sampled);
+    move_to(opened.sampled, std::move(sampled));
     if (!recording_) return {};
   }
   attr.sample_period = 1;
   TRY(std::vector<UniqueFd> recorded, rings_.add(attr, tid, refused));
-  move_to(opened.recorded, recorded);
+  move_to(opened.recorded, std::move(recorded));
   return {};
 }
 
@@ -279,21 +248,23 @@ Result<void> Uprobes::attach(pid_t pid, bool before_exec) {
     return {};
   }
   // Probes for what is mapped already, then the events, then what was mapped in between.
+  const std::uint64_t now_ns = Clocks::now().monotonic_ns;
+  std::set<FileId> looked_at;
   for (const pid_t one : processes()) {
     for (const Record& record : records_of_running(one)) {
       const auto* mapped = std::get_if<Mapped>(&record.body);
-      if (mapped == nullptr || !is_file(*mapped) || seen_from_ns_.contains(mapped->file)) continue;
-      const auto file = read_routines(open_mapped(*mapped), mapped->path);
-      if (!file) continue;  // looked at again below
-      TRY(add(*file));
-      seen_from_ns_.try_emplace(mapped->file, kAlways);
+      if (mapped == nullptr || !is_file(*mapped) || !looked_at.insert(mapped->file).second)
+        continue;
+      // One without is looked at again below.
+      if (const auto file = read_routines(open_mapped(*mapped), mapped->path)) TRY(add(*file));
     }
   }
   const auto opened = open_in_all({0, opened_.size(), true});
   if (!opened && rings_.size() == 0) return opened;
   const std::vector<pid_t> all = processes();
   for (const pid_t one : all) {
-    for (const Record& record : records_of_running(one)) {
+    for (Record& record : records_of_running(one)) {
+      record.time_ns = now_ns;  // at the latest
       note(record);
       look_at_new_files();
       apply(record);
@@ -318,18 +289,24 @@ void Uprobes::note(const Record& record) {
     if (hit && !hit->leaves && !samplers_.contains(sample->event)) ++entered_;
   }
   const auto* mapped = std::get_if<Mapped>(&record.body);
-  if (mapped != nullptr && is_file(*mapped) && !seen_from_ns_.contains(mapped->file)) {
-    newly_mapped_.push_back(*mapped);
-  }
+  if (mapped == nullptr || !is_file(*mapped)) return;
+  if (known_files_.find(*mapped, record.time_ns) == nullptr)
+    newly_mapped_.push_back({*mapped, record.time_ns});
+}
+
+bool Uprobes::sees_all_calls(const Mapped& mapped, std::uint64_t time_ns) const {
+  const KnownFile* known = known_files_.find(mapped, time_ns);
+  if (known == nullptr || !known->probed) return known != nullptr;
+  const auto watched = watched_files_.find(*known->probed);
+  return watched != watched_files_.end() && time_ns >= watched->second.from_ns;
 }
 
 void Uprobes::apply(const Record& record) {
   executions_.apply(record);
   tally_.apply(record);
   const auto* mapped = std::get_if<Mapped>(&record.body);
-  if (mapped == nullptr || !is_file(*mapped)) return;
-  const auto seen = seen_from_ns_.find(mapped->file);
-  if (seen == seen_from_ns_.end() || record.time_ns < seen->second) executions_.miss(mapped->pid);
+  if (mapped != nullptr && is_file(*mapped) && !sees_all_calls(*mapped, record.time_ns))
+    executions_.miss(mapped->pid);
 }
 
 void Uprobes::apply(bool all) {
@@ -349,13 +326,12 @@ void Uprobes::apply(bool all) {
   }
 }
 
-// Gives from when on all calls into it are seen.
-std::uint64_t Uprobes::watch_late(const RoutineFile& file) {
+void Uprobes::watch_late(const RoutineFile& file) {
   if (const auto known = watched_files_.find(file.id); known != watched_files_.end()) {
     tally_.also_named(known->second.path, file.path);
-    return known->second.from_ns;
+    return;
   }
-  if (ending_) return kNever;
+  if (ending_) return;
   probes_.begin_generation();
   const std::size_t first = opened_.size();
   Result<void> opened = add(file);
@@ -367,28 +343,85 @@ std::uint64_t Uprobes::watch_late(const RoutineFile& file) {
   } else if (!opened) {
     say(fmt::format("Some calls into {} are not seen: {}.", file.path, opened.error().what));
   }
-  return watched_files_.at(file.id).from_ns = opened && !file.cut ? now_ns() : kNever;
+  watched_files_.at(file.id).from_ns = opened && !file.cut ? Clocks::now().monotonic_ns : kNever;
 }
 
-void Uprobes::look_at(const Mapped& mapped) {
-  if (seen_from_ns_.contains(mapped.file)) return;
-  if (seen_from_ns_.size() >= kMostFiles) {
-    return say(
-        fmt::format("More than {} files were mapped: the others were not looked at.", kMostFiles));
+void Uprobes::look_at(const Mapped& mapped, std::uint64_t time_ns) {
+  if (!known_files_.is_to_be_read(mapped, time_ns)) return;
+  if (known_files_.full()) {
+    return say(fmt::format("More than {} files were mapped: the others were not looked at.",
+                           KnownFiles::kMost));
   }
-  UniqueFd opened = open_mapped(mapped);
-  if (!opened.valid()) return;  // the next process that maps it may live long enough
-  const bool blind = gives_rights(opened.get()) || holds_foreign_code(opened.get());
-  const auto file = read_routines(std::move(opened), mapped.path);
-  seen_from_ns_[mapped.file] = blind ? kNever : file ? watch_late(*file) : kAlways;
+  UniqueFd file = open_mapped(mapped);
+  auto known = known_files_.begin(mapped, file);
+  if (!known) return;  // the next process that maps it may live long enough
+  if (gives_rights(file.get()) || holds_foreign_code(file.get())) known->from_ns = kNever;
+  known->probed = file_id(file.get());
+  const auto watched = watched_files_.find(*known->probed);
+  if (watched != watched_files_.end() && watched->second.version == known->version) {
+    tally_.also_named(watched->second.path, mapped.path);
+  } else {
+    const auto routines = read_routines(duplicate(file), mapped.path);
+    if (version_of(file.get()) != known->version) return;  // it is being written
+    if (routines) watch_late(*routines);
+    if (!routines) known->probed.reset();
+  }
+  known_files_.add(mapped, *std::move(known));
 }
 
 void Uprobes::look_at_new_files() {
-  for (const Mapped& mapped : std::exchange(newly_mapped_, {})) look_at(mapped);
+  for (const NewlyMapped& one : std::exchange(newly_mapped_, {})) look_at(one.mapped, one.time_ns);
+}
+
+void Uprobes::give_up_changed_files() {
+  for (std::array<char, 4096> told; ::read(changes_.get(), told.data(), told.size()) > 0;) {
+  }
+  std::set<int> generations;
+  for (auto& [id, watched] : watched_files_) {
+    const auto version = version_of(watched.file.get());
+    if (watched.given_up || (version && version->has_bytes_of(watched.version))) continue;
+    watched.given_up = true;
+    watched.from_ns = kNever;
+    generations.insert(watched.generation);
+    say(fmt::format("{} was written to while its calls were watched: from then on they are not.",
+                    watched.path));
+  }
+  for (const int generation : generations) give_up(generation);
+}
+
+// The events of a generation, with all the probes that they have. Those of files that have not
+// changed are set again.
+void Uprobes::give_up(int generation) {
+  for (const ProbeEvent& event : opened_)
+    if (event.generation == generation) event.stop();
+  read();
+  std::vector<UniqueFd> closed;
+  for (std::size_t i = 0; i < opened_.size(); ++i) {
+    if (opened_[i].generation != generation) continue;
+    if (!is_return(i)) given_up_ += opened_[i].hits();
+    move_to(closed, opened_[i].take());
+  }
+  close_later(std::move(closed));
+  for (const pid_t pid : executions_.processes()) executions_.miss(pid);
+
+  std::vector<WatchedFile> others;
+  for (auto& [id, watched] : watched_files_)
+    if (watched.generation == generation && !watched.given_up) others.push_back(std::move(watched));
+  std::erase_if(watched_files_, [&](const auto& one) {
+    return one.second.generation == generation && !one.second.given_up;
+  });
+  for (WatchedFile& other : others)
+    if (const auto file = read_routines(std::move(other.file), other.path)) watch_late(*file);
+}
+
+// The kernel waits for all CPUs with each that is closed; the rings would overflow meanwhile.
+void Uprobes::close_later(std::vector<UniqueFd> events) {
+  closing_ = std::jthread([events = std::move(events)]() mutable { events.clear(); });
 }
 
 void Uprobes::drain() {
   read();
+  give_up_changed_files();
   look_at_new_files();
   apply(false);
   if (timing_ && timing_costs_too_much(tally_.returns(), steady_clock::now() - began_)) {
@@ -401,12 +434,11 @@ void Uprobes::drain() {
 
 void Uprobes::stop_timing() {
   timing_ = false;
-  // The kernel waits for all CPUs with each that is closed; the rings would overflow meanwhile.
   std::vector<UniqueFd> closed;
   for (std::size_t i = 0; i < opened_.size(); ++i) {
-    if (is_return(i)) move_to(closed, opened_[i].recorded);
+    if (is_return(i)) move_to(closed, opened_[i].take());
   }
-  closing_ = std::jthread([closed = std::move(closed)]() mutable { closed.clear(); });
+  close_later(std::move(closed));
   apply(true);
   tally_.stop_timing();
   notes_.push_back(
@@ -418,10 +450,11 @@ void Uprobes::stop_recording() {
   if (timing_) stop_timing();
   for (std::size_t i = 0; i < opened_.size(); ++i) {
     if (is_return(i)) continue;
-    for (const UniqueFd& fd : opened_[i].recorded) ::ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+    opened_[i].stop_recording();
   }
   // What was written before belongs to the time of full records.
   read();
+  look_at_new_files();
   apply(true);
   recording_ = false;
 }
@@ -447,14 +480,12 @@ void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
 std::vector<report::CallSite> Uprobes::finish(const std::vector<pid_t>& left) {
   ending_ = true;
   // A process that lives on (attach) goes on calling: counted first, read second.
-  std::uint64_t all = 0, recorded = 0;
-  for (std::size_t i = 0; i < opened_.size(); ++i) {
-    if (is_return(i)) continue;
-    all += hits(opened_[i].sampled);
-    recorded += hits(opened_[i].recorded);
-  }
+  Hits hits = given_up_;
+  for (std::size_t i = 0; i < opened_.size(); ++i)
+    if (!is_return(i)) hits += opened_[i].hits();
   if (attached_) drain();
   if (unsaid_ > 0) notes_.push_back(fmt::format("{} more things of this kind.", unsaid_));
+  const auto [all, recorded] = hits;
   lost_ = recorded > entered_ ? recorded - entered_ : 0;
   apply(true);
   executions_.miss_what_goes_on(left);

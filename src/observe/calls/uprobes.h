@@ -13,12 +13,16 @@
 // What a process maps is told apart by the kernel's numbers of the file, not by its name: in
 // another mount namespace a name is another file. A library that nobody could foresee is probed
 // when it is first mapped, in every process that lives; what had mapped it before is said
-// (executions()).
+// (executions()). What is known of a file is known of the state in which it was looked at
+// (mapped_file.h): it is looked at anew where it has changed. Where a probed one has, its probes
+// are taken away and none are set again: the kernel would run, in their place, the instructions
+// that were there before.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -29,6 +33,9 @@
 #include "src/base/unique_fd.h"
 #include "src/observe/calls/call_tally.h"
 #include "src/observe/calls/executions.h"
+#include "src/observe/calls/known_files.h"
+#include "src/observe/calls/mapped_file.h"
+#include "src/observe/calls/probe_event.h"
 #include "src/observe/calls/probe_group.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/perf/rings.h"
@@ -46,7 +53,7 @@ class Uprobes {
   Result<void> add(const RoutineFile& file);
   // A process that waits for its exec, or one that runs: with all that it has started.
   Result<void> attach(pid_t pid, bool before_exec);
-  [[nodiscard]] std::vector<int> descriptors() const { return rings_.descriptors(); }
+  [[nodiscard]] std::vector<int> descriptors() const;
   void drain();
   // Stops everything, and takes every probe out of the system. `left`: processes that may go on
   // after the end of what was watched.
@@ -65,11 +72,6 @@ class Uprobes {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct Opened {                    // of an event
-    std::vector<UniqueFd> recorded;  // a record for each hit
-    std::vector<UniqueFd> sampled;   // of entries: count all hits, record some
-  };
-
   struct Span {  // of events: of those in opened_, and whether the records of tasks come with them
     std::size_t first = 0, last = 0;
     bool records = false;
@@ -84,11 +86,15 @@ class Uprobes {
   Result<void> keep_within_budget(std::size_t descriptors);
   void read();
   void note(const Record& record);
+  [[nodiscard]] bool sees_all_calls(const Mapped& mapped, std::uint64_t time_ns) const;
   void apply(bool all);
   void apply(const Record& record);
   void look_at_new_files();
-  void look_at(const Mapped& mapped);
-  std::uint64_t watch_late(const RoutineFile& file);
+  void look_at(const Mapped& mapped, std::uint64_t time_ns);
+  void watch_late(const RoutineFile& file);
+  void give_up_changed_files();
+  void give_up(int generation);
+  void close_later(std::vector<UniqueFd> events);
   void say(std::string note);
   void stop_timing();
   void stop_recording();
@@ -96,7 +102,7 @@ class Uprobes {
   void remove_probes();
 
   ProbeGroup probes_;
-  std::vector<Opened> opened_;  // as probes_.events()
+  std::vector<ProbeEvent> opened_;  // as probes_.events()
   Rings rings_;
   std::vector<UniqueFd> further_threads_;  // their mappings, forks and ends
   CallTally tally_;
@@ -107,14 +113,22 @@ class Uprobes {
   double added_ns_ = 0;
   std::set<std::uint64_t> samplers_;  // events whose records are samples
   struct WatchedFile {
-    std::string path;  // by which it is known
-    std::uint64_t from_ns = 0;
+    std::string path;           // by which it is known
+    std::uint64_t from_ns = 0;  // all calls into it are seen
+    UniqueFd file;
+    FileVersion version;  // that is probed
+    int generation = 0;   // of its probes
+    bool given_up = false;
   };
   std::map<FileId, WatchedFile> watched_files_;  // by what fstat() says of it
-  // By what the kernel's records say, which is something else on some file systems: from when on
-  // all calls into a mapped file are seen. Of one without routines: always.
-  std::map<FileId, std::uint64_t> seen_from_ns_;
-  std::vector<Mapped> newly_mapped_;
+  UniqueFd changes_;                             // readable once one of them was written to
+  KnownFiles known_files_;
+  struct NewlyMapped {
+    Mapped mapped;
+    std::uint64_t time_ns = 0;
+  };
+  std::vector<NewlyMapped> newly_mapped_;
+  Hits given_up_;  // of events that were closed since
   Executions executions_;
   std::set<std::string> elsewhere_;
   pid_t root_ = 0;

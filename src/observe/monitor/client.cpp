@@ -13,6 +13,7 @@
 
 #include "counters/perf/open_event.h"
 #include "src/base/text.h"
+#include "src/observe/calls/mapped_file.h"
 #include "src/observe/calls/probe_set.h"
 #include "src/observe/proc/foreign_file.h"
 
@@ -54,7 +55,7 @@ class AskedProbes : public ProbeSet {
   Result<std::vector<EventFormat>> define(int file, int generation,
                                           std::span<const Probe> probes) override {
     // Its name alone: each close of a file that is open asks its file system.
-    const UniqueFd name(::open(fmt::format("/proc/self/fd/{}", file).c_str(), O_PATH | O_CLOEXEC));
+    const UniqueFd name = name_of(file);
     TRY(const auto read, the_client->ask({.ask = Ask::kReadRoutines}, {}, name.get()));
     const Question question{
         .ask = Ask::kDefineProbes, .number = read.head.number, .generation = generation};

@@ -131,7 +131,7 @@ Mapped read_mapped(Reader& reader) {
   mapped.file.major = reader.take<std::uint32_t>();
   mapped.file.minor = reader.take<std::uint32_t>();
   mapped.file.inode = reader.take<std::uint64_t>();
-  reader.take<std::uint64_t>();  // inode generation
+  mapped.generation = reader.take<std::uint64_t>();
   reader.take<std::uint64_t>();  // protection, flags
   mapped.path = reader.take_text();
   mapped.deleted = take_deleted_mark(mapped.path);

@@ -44,6 +44,9 @@ struct Mapped {  // executable memory
   FileId file;
   std::string path;
   bool deleted = false;  // the file is no longer there
+  // Of the inode: another file that gets its number has another one, on most file systems. 0: not
+  // known.
+  std::uint64_t generation = 0;
 };
 struct Forked {  // a thread when both are of one process
   int pid = 0, parent_pid = 0, tid = 0;
