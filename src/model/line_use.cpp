@@ -51,7 +51,8 @@ const Record& record<LineUse>() {
       field<&LineUse::line>("line", "", ""),
       field<&LineUse::function>("function", "", "its qualified name"),
       field<&LineUse::language>("language", "", ""),
-      field<&LineUse::source>("source", "", "the line's text; null: the file is not there, or not to be read"),
+      field<&LineUse::source>("source", "",
+                              "the line's text; null: the file is not there, or not to be read"),
       field<&LineUse::self_share>(
           "self_share", "",
           "of the program's CPU time: in the line, and in code that it calls and that has no line "

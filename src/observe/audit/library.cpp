@@ -308,8 +308,8 @@ bool is_routine(const char* name, u64 address, const link_map* library, NamedRou
 
 // Files that have addresses of routines in their data (-fno-plt, or in tables): the loader writes
 // them without a word. By la_activity() those of the program's start are there; those of a dlopen()
-// since glibc 2.41, before that they come behind it (elf/dl-open.c): there a function of ours stands
-// in the place of the file's DT_INIT, the first to run when they are.
+// since glibc 2.41, before that they come behind it (elf/dl-open.c): there a function of ours
+// stands in the place of the file's DT_INIT, the first to run when they are.
 constexpr u32 kMostPending = 64;
 
 struct Pending {

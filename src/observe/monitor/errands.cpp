@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostBytes = 1U << 20U;
+constexpr std::size_t kMostSaid = 1U << 20U;
 constexpr milliseconds kLingers{100};  // who was killed and lives on waits in the kernel
 
 // An error goes home as its fault, its code, and two texts.
@@ -54,7 +54,7 @@ Result<std::string> from_bytes(const std::string& bytes) {
 // Until its other end is closed; false where that takes too long.
 bool read_all(int fd, Clock::time_point until, std::string& bytes) {
   std::array<char, 4096> part{};
-  while (bytes.size() < kMostBytes) {
+  while (bytes.size() < kMostSaid) {
     const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
     pollfd waiting{fd, POLLIN, 0};
     if (left.count() <= 0) return false;
