@@ -60,6 +60,34 @@ int main(int count, char** words) {
   return 0;
 }
 """
+# Copies a library into 22 folders, of 200 letters each, and calls its sgemm_ there.
+DEEP = r"""
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  static float a[64 * 64], b[64 * 64], c[64 * 64];
+  const int n = 64;
+  const float one = 1, zero = 0;
+  char name[201] = {0};
+  memset(name, 'd', 200);
+  int from = open(words[1], O_RDONLY);
+  if (chdir(words[2]) != 0) return 9;
+  for (int i = 0; i < 22; ++i)
+    if (mkdir(name, 0777) != 0 || chdir(name) != 0) return 9;
+  int to = open("libdeep.so", O_CREAT | O_WRONLY, 0755);
+  if (sendfile(to, from, NULL, 1 << 20) <= 0 || close(to) != 0) return 9;
+  void* library = dlopen("./libdeep.so", RTLD_NOW);
+  if (library == NULL) return 8;
+  void (*sgemm)() = (void (*)())dlsym(library, "sgemm_");
+  for (int i = 0; i < 50; ++i)
+    sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return 0;
+}
+"""
 OWN_DGEMM = "int dgemm(int i) { return i + 1; }"
 # Computes before it ends, without a C library.
 OF_32_BITS = r"""
@@ -115,6 +143,15 @@ class NotCalled(EvidenceTest):
             _, report = self.observe("sh", "-c", program + "; true", options=options)
             self.assertEqual(called(report)["executions"], 2)
             self.check_inconclusive(report)
+
+    @needs_uprobes
+    def test_a_file_whose_name_is_longer_than_the_kernel_says(self):
+        """A page, with all of its folders: it may be a BLAS."""
+        deep = self.compile("deep", DEEP, "-ldl")
+        _, report = self.observe(deep, self.library, self.folder, options=BY_UPROBES)
+        self.assertEqual(report["blas"]["verdict"], "inconclusive")
+        self.assertEqual(report["blas"]["why"],
+                         "no BLAS call was seen, but not all of its calls could be watched")
 
     @needs_samples
     def test_what_goes_on_after_the_command_leaves_it_open(self):

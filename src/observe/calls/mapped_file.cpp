@@ -47,6 +47,10 @@ bool is_file(const Mapped& mapped) {
   return mapped.path.starts_with('/') && !mapped.path.starts_with("//") && mapped.file.inode != 0;
 }
 
+bool is_nameless_file(const Mapped& mapped) {
+  return mapped.path == "//toolong" || mapped.path == "//enomem";
+}
+
 // Btrfs and overlayfs give files other device numbers than mappings: of a process that has ended,
 // the inode must do.
 UniqueFd open_mapped(const Mapped& mapped) {

@@ -14,6 +14,8 @@ namespace hwprof::observe {
 
 // Memory that only looks like a file has no number.
 bool is_file(const Mapped& mapped);
+// A file whose name the kernel could not say ("//toolong", "//enomem"; perf_event_mmap_event).
+bool is_nameless_file(const Mapped& mapped);
 // By its name where that means the same file here; else what the living process has mapped. Not
 // valid where there is neither.
 UniqueFd open_mapped(const Mapped& mapped);

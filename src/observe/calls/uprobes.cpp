@@ -305,7 +305,8 @@ void Uprobes::apply(const Record& record) {
   executions_.apply(record);
   tally_.apply(record);
   const auto* mapped = std::get_if<Mapped>(&record.body);
-  if (mapped != nullptr && is_file(*mapped) && !sees_all_calls(*mapped, record.time_ns))
+  if (mapped == nullptr) return;
+  if (is_file(*mapped) ? !sees_all_calls(*mapped, record.time_ns) : is_nameless_file(*mapped))
     executions_.miss(mapped->pid);
 }
 
