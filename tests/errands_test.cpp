@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "src/base/files.h"
+#include "src/observe/monitor/looks.h"
 #include "tests/fuse_of_user.h"
 #include "tests/monitor_setup.h"
 
@@ -71,6 +73,23 @@ TEST_F(HeldFolder, ErrorsOfAFileComeBackWhole) {
   EXPECT_EQ(apart.error().what, here.error().what);
   EXPECT_EQ(apart.error().hint, here.error().hint);
   EXPECT_EQ(apart.error().code, here.error().code);
+}
+
+// A daemon's first parent ends between two looks, and leaves it to hwprof.
+TEST(LeftBehind, IsAskedForAgainWhereAParentHasEndedMeanwhile) {
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+  const pid_t daemon = start_idle_process();
+  int asked = 0;
+  Errands errands;
+  const auto left = left_behind(
+      errands, [&] { return std::vector<pid_t>{asked++ == 0 ? ended : daemon}; }, 5s);
+  ::kill(daemon, SIGKILL);
+  ::waitpid(daemon, nullptr, 0);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.front().pid, daemon);
+  EXPECT_EQ(asked, 3);
 }
 
 // Its end is told and its exit code passes, whoever holds its folder in /proc.

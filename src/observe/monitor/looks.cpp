@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "src/base/text.h"
 #include "src/observe/proc/child.h"
@@ -16,9 +17,35 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr int kRounds = 8;  // a program that starts and ends others without end is not waited for
+
 // An ordinary user's hwprof has no rights to hold it up for.
 Result<std::string> look(Errands& errands, milliseconds patience, const Errand& errand) {
   return ::geteuid() == 0 ? errands.run(patience, errand) : errand();
+}
+
+Result<std::string> running_of(const std::vector<pid_t>& adopted) {
+  std::string text;
+  for (const Orphans::Left& one : Orphans::running(adopted))
+    text += fmt::format("{} {}", one.pid, one.name) + '\0';
+  return text;
+}
+
+std::vector<LeftProcess> processes_in(std::string_view text) {
+  std::vector<LeftProcess> processes;
+  for (const std::string_view entry : split(text, '\0')) {
+    const auto blank = entry.find(' ');
+    const auto pid = parse_int(entry.substr(0, blank));
+    if (pid && blank != std::string_view::npos)
+      processes.push_back({*pid, std::string(entry.substr(blank + 1))});
+  }
+  return processes;
+}
+
+std::vector<LeftProcess> nameless(const std::vector<pid_t>& pids) {
+  std::vector<LeftProcess> processes;
+  for (const pid_t pid : pids) processes.push_back({pid, "not known"});
+  return processes;
 }
 
 }  // namespace
@@ -45,25 +72,17 @@ double waited_for_cpu(Errands& errands, pid_t pid, milliseconds patience) {
   return ns ? 1e-9 * static_cast<double>(*ns) : -1;
 }
 
-std::vector<LeftProcess> left_behind(Errands& errands, const std::vector<pid_t>& adopted,
+std::vector<LeftProcess> left_behind(Errands& errands,
+                                     const std::function<std::vector<pid_t>()>& adopted,
                                      milliseconds patience) {
   std::vector<LeftProcess> left;
-  if (adopted.empty()) return left;
-  const auto running = look(errands, patience, [&]() -> Result<std::string> {
-    std::string text;
-    for (const Orphans::Left& one : Orphans::running(adopted))
-      text += fmt::format("{} {}", one.pid, one.name) + '\0';
-    return text;
-  });
-  if (!running) {
-    for (const pid_t pid : adopted) left.push_back({pid, "not known"});
-    return left;
-  }
-  for (const std::string_view entry : split(*running, '\0')) {
-    const auto blank = entry.find(' ');
-    const auto pid = parse_int(entry.substr(0, blank));
-    if (pid && blank != std::string_view::npos)
-      left.push_back({*pid, std::string(entry.substr(blank + 1))});
+  std::vector<pid_t> asked, now = adopted();
+  for (int round = 0; round < kRounds && now != asked; ++round) {
+    asked = std::exchange(now, {});
+    const auto running = look(errands, patience, [&] { return running_of(asked); });
+    if (!running) return nameless(asked);
+    left = processes_in(*running);
+    now = adopted();
   }
   return left;
 }

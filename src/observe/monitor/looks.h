@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "src/base/account.h"
@@ -20,9 +21,10 @@ Result<Account> account_of(pid_t pid, std::chrono::milliseconds patience);
 // Of a process that has ended and is not yet waited for, in s; negative: not known.
 double waited_for_cpu(Errands& errands, pid_t pid, std::chrono::milliseconds patience);
 
-// Those of `adopted` that run now, with what descends from them; all of them, without names, where
-// that is not known.
-std::vector<LeftProcess> left_behind(Errands& errands, const std::vector<pid_t>& adopted,
+// Those that are `adopted` and run now, with what descends from them; without names where that is
+// not known. Asks again who is: a parent that has ended meanwhile has left its children.
+std::vector<LeftProcess> left_behind(Errands& errands,
+                                     const std::function<std::vector<pid_t>()>& adopted,
                                      std::chrono::milliseconds patience);
 
 }  // namespace hwprof::observe

@@ -231,7 +231,8 @@ void Monitor::end_command() {
     facts.lost = ended.error().code != 0 ? ended.error().code : EIO;
   }
   std::string left;
-  end.left = left_behind(errands_, orphans_->adopted(own_children()), options_.patience.look);
+  end.left = left_behind(
+      errands_, [this] { return orphans_->adopted(own_children()); }, options_.patience.look);
   for (const LeftProcess& one : end.left) {
     const std::string entry = fmt::format("{} {}", one.pid, one.name) + '\0';
     if (left.size() + entry.size() <= Channel::kMostText) left += entry;
