@@ -34,7 +34,7 @@ int main(void) {
 # What a reader takes for a word of a list that it knows, not for a name.
 WORDS = {"schema", "status", "verdict", "state", "bound", "padding", "vector_class", "factor_of", "how", "mode",
          "group_by", "unit", "started_utc", "isa", "version", "sort", "width", "bits", "quantity", "blas_share_of",
-         "bandwidth_level", "level", "code", "hypervisor", "arch"}
+         "bandwidth_level", "level", "code", "hypervisor", "arch", "language"}
 NAMED = {"by_library", "by_symbol", "environment", "at"}
 
 

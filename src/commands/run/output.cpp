@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "src/base/files.h"
 #include "src/base/text.h"
 #include "src/blas/judge/trial.h"
 #include "src/commands/run/fix.h"
@@ -70,11 +72,14 @@ class Conclusion {
 
 Result<void> check_report_output(const RunOptions& options) {
   observe::Errands errands;
-  const auto possible = observe::at_files(errands, files_of(options), kLongestCheck, [&] {
-    return report::check_outputs(
-        options.output,
-        {options.request.trace, options.flame, options.folded, options.speedscope, options.pprof});
-  });
+  const auto check = [&](const std::string& path) {
+    return observe::at_files(errands, std::span(&path, 1), kLongestCheck,
+                             [&] { return check_writable(path); });
+  };
+  const auto possible = report::check_outputs(
+      options.output,
+      {options.request.trace, options.flame, options.folded, options.speedscope, options.pprof},
+      check);
   if (!possible) return usage_error(possible.error().what, possible.error().hint);
   return {};
 }

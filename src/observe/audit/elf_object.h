@@ -15,6 +15,7 @@ namespace hwprof::observe::audit {
 struct ProgramHeaders {
   const Elf64_Phdr* first = nullptr;
   u64 count = 0;
+  u64 page_bytes = 4096;  // of the kernel
 };
 
 // From the vector that stands behind the environment.
@@ -25,13 +26,15 @@ inline ProgramHeaders own_headers(char** environment) {
        entry->a_type != AT_NULL; ++entry) {
     if (entry->a_type == AT_PHDR) headers.first = reinterpret_cast<Elf64_Phdr*>(entry->a_un.a_val);
     if (entry->a_type == AT_PHNUM) headers.count = entry->a_un.a_val;
+    if (entry->a_type == AT_PAGESZ) headers.page_bytes = entry->a_un.a_val;
   }
   return headers;
 }
 
 class ElfObject {
  public:
-  ElfObject(const link_map* map, const ProgramHeaders& own) : base_(map->l_addr) {
+  ElfObject(const link_map* map, const ProgramHeaders& own)
+      : base_(map->l_addr), page_bytes_(own.page_bytes) {
     if (*map->l_name == '\0') {
       headers_ = own;
     } else {
@@ -42,8 +45,29 @@ class ElfObject {
   }
 
   [[nodiscard]] bool contains(u64 address) const { return in_segment(PT_LOAD, address); }
-  // Made read-only once the file is relocated.
-  [[nodiscard]] bool is_sealed(u64 address) const { return in_segment(PT_GNU_RELRO, address); }
+  [[nodiscard]] u64 page_bytes() const { return page_bytes_; }
+  // Made read-only once the file is relocated: whole pages alone, as the loader has it
+  // (_dl_protect_relro). The last one may hold variables as well.
+  [[nodiscard]] bool is_sealed(u64 address) const {
+    for (u64 i = 0; i < headers_.count; ++i) {
+      const Elf64_Phdr& segment = headers_.first[i];
+      const u64 begin = base_ + segment.p_vaddr, end = begin + segment.p_memsz;
+      if (segment.p_type == PT_GNU_RELRO && address >= page_of(begin) && address < page_of(end))
+        return true;
+    }
+    return false;
+  }
+  // Loaded to be written: its pages hold no code.
+  [[nodiscard]] bool is_data(u64 address) const {
+    for (u64 i = 0; i < headers_.count; ++i) {
+      const Elf64_Phdr& segment = headers_.first[i];
+      if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0 &&
+          address - base_ - segment.p_vaddr < segment.p_memsz)
+        return (segment.p_flags & PF_X) == 0;
+    }
+    return false;
+  }
+  [[nodiscard]] u64 page_of(u64 address) const { return address & ~(page_bytes_ - 1); }
 
   // Address of a function that the file exports, by the hash table that glibc's linkers write; 0:
   // there is none.
@@ -122,7 +146,8 @@ class ElfObject {
         header->e_ident[EI_MAG2] != ELFMAG2 || header->e_ident[EI_MAG3] != ELFMAG3) {
       return;
     }
-    headers_ = {reinterpret_cast<const Elf64_Phdr*>(base_ + header->e_phoff), header->e_phnum};
+    headers_.first = reinterpret_cast<const Elf64_Phdr*>(base_ + header->e_phoff);
+    headers_.count = header->e_phnum;
   }
 
   // The loader has added the base to most addresses, but not where it may not write.
@@ -192,7 +217,7 @@ class ElfObject {
     return false;
   }
 
-  u64 base_;
+  u64 base_, page_bytes_;
   ProgramHeaders headers_;
   const Elf64_Sym* symbols_ = nullptr;
   const char* names_ = nullptr;

@@ -372,7 +372,8 @@ bool bind_addresses(const link_map* caller) {
 
 void forget(Pending& file) {
   const ElfObject object(file.object, program_headers);
-  if (file.start != 0) write_word(object, start_of(object), file.start);
+  // Else ours stays, and so does what it is asked for.
+  if (file.start != 0 && !write_word(object, start_of(object), file.start)) return;
   file.object = nullptr;
 }
 
@@ -381,9 +382,12 @@ Start starter_of(u32 number);
 
 void come_first(Pending& file) {
   file.tried = true;
-  u64* start = start_of(ElfObject(file.object, program_headers));
+  const ElfObject object(file.object, program_headers);
+  u64* start = start_of(object);
   // Not sealed again: where the loader is about to write more, it does so itself.
-  if (start == nullptr || !protect(start, PROT_READ | PROT_WRITE)) return add(table->unwatched);
+  if (start == nullptr || !object.is_data(reinterpret_cast<u64>(start)) ||
+      !protect(object, start, PROT_READ | PROT_WRITE))
+    return add(table->unwatched);
   file.start = *start;
   const auto ours = reinterpret_cast<u64>(starter_of(static_cast<u32>(&file - pending)));
   *start = ours - file.object->l_addr;

@@ -10,23 +10,17 @@
 
 namespace hwprof::observe::audit {
 
-// Of the whole page, whatever its size: an address that begins none is refused.
-inline bool protect(const u64* word, long protection) {
-  constexpr long kRefused = -22;  // EINVAL
-  constexpr u64 kLeast = 4096, kMost = 65536;
-  for (u64 bytes = kLeast; bytes <= kMost; bytes *= 4) {
-    const long page = static_cast<long>(reinterpret_cast<u64>(word) & ~(bytes - 1));
-    const long result = system_call(SYS_mprotect, page, static_cast<long>(bytes), protection);
-    if (result != kRefused) return result == 0;
-  }
-  return false;
+// Of the whole page.
+inline bool protect(const ElfObject& object, const u64* word, long protection) {
+  const long page = static_cast<long>(object.page_of(reinterpret_cast<u64>(word)));
+  return system_call(SYS_mprotect, page, static_cast<long>(object.page_bytes()), protection) == 0;
 }
 
 inline bool write_word(const ElfObject& object, u64* word, u64 value) {
   const bool sealed = object.is_sealed(reinterpret_cast<u64>(word));
-  if (sealed && !protect(word, PROT_READ | PROT_WRITE)) return false;
+  if (sealed && !protect(object, word, PROT_READ | PROT_WRITE)) return false;
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
-  if (sealed) protect(word, PROT_READ);
+  if (sealed) protect(object, word, PROT_READ);
   return true;
 }
 

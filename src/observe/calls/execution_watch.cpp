@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "src/observe/calls/mapped_file.h"
+
 namespace hwprof::observe {
 
 Result<ExecutionWatch> ExecutionWatch::open(pid_t pid) {
@@ -35,6 +37,7 @@ void ExecutionWatch::apply(bool all) {
 }
 
 void ExecutionWatch::add_file(const Mapped& mapped) {
+  if (is_nameless_file(mapped)) more_files_ = true;
   // "[vdso]", "//anon": of no file.
   if (!mapped.path.starts_with('/') || mapped.path.starts_with("//")) return;
   std::string path = mapped.path + (mapped.deleted ? " (deleted)" : "");

@@ -1,5 +1,6 @@
 #include "src/observe/monitor/errands.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostSaid = 1U << 20U;
+constexpr std::size_t kMostLeft = 4;
 constexpr milliseconds kLingers{100};  // who was killed and lives on waits in the kernel
 
 // An error goes home as its fault, its code, and two texts.
@@ -67,25 +69,33 @@ bool read_all(int fd, Clock::time_point until, std::string& bytes) {
   return true;
 }
 
-[[noreturn]] void do_errand(const Errand& errand, int said, pid_t parent) {
+// An exception would go on in the copy of whoever wanted the errand.
+[[noreturn]] void do_errand(const Errand& errand, int said, pid_t parent) noexcept {
   end_with_parent(parent);
   close_all_but({said});
-  // Not /dev/null: what leads to them by a link must fail, not vanish.
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (standard != said) ::close(standard);
-  }
+  // Not /dev/null: what leads to them by a link must fail, not vanish. Nor closed: a file would get
+  // their numbers, and what a library has to complain of.
+  const int nothing = ::open("/", O_PATH | O_CLOEXEC);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (standard != said) ::dup2(nothing, standard);
   static_cast<void>(write_all(said, in_bytes(errand())));
   ::_exit(0);
 }
 
-// An errand has none of them.
+// An errand has none of them. /dev/shm is a folder that all may read.
 bool is_open_file(const std::string& path) {
-  return path.starts_with("/dev/") || path.starts_with("/proc/");
+  return path == "/dev/null" || path == "/dev/tty" || path == "/dev/full" ||
+         path.starts_with("/dev/std") || path.starts_with("/dev/fd/") ||
+         path.starts_with("/dev/pts/") || path.starts_with("/proc/self/") ||
+         path.starts_with("/proc/thread-self/");
 }
 
 }  // namespace
 
 Result<std::string> Errands::run(milliseconds patience, const Errand& errand) {
+  std::erase_if(left_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
+  if (left_.size() >= kMostLeft)
+    return environment_error(ETIMEDOUT, "those before it wait in the kernel");
   TRY(Pipe said, make_pipe());
   std::fflush(nullptr);
   const pid_t parent = ::getpid(), pid = ::fork();

@@ -261,8 +261,10 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       answer.number = end_wanted_;
       return answer;
     case Ask::kPart:
-      if (parts_.size() + text.size() + (report_ ? report_->size() : 0) > kMostReportBytes)
+      if (parts_.size() + text.size() + (report_ ? report_->size() : 0) > kMostReportBytes) {
+        parts_.clear();  // else a later file would begin with them
         return environment_error(EFBIG, "the worker sent more than can be a report");
+      }
       parts_ += text;
       return answer;
     case Ask::kSaveReport:

@@ -2,6 +2,7 @@
 #include <zlib.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -219,6 +220,7 @@ class PprofWriter {
 // "" where there is no memory for it.
 std::string gzipped(const std::string& bytes) {
   z_stream stream{};
+  if (bytes.size() > std::numeric_limits<uInt>::max()) return "";
   constexpr int kGzip = 16, kMemory = 8;
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemory,
                    Z_DEFAULT_STRATEGY) != Z_OK)

@@ -36,7 +36,7 @@ export function draw_lines(figure, lines, { label, panels }) {
   const measure = measure_of(figure);
   const columns = columns_of(measure, lines, shown, width, stacked);
   shown.forEach((panel, index) =>
-    draw_head(svg, panel, columns[index], lines, index, { top, bottom: y, stacked }));
+    draw_head(svg, panel, columns[index], lines, index, { top, bottom: y, stacked, width, measure }));
 
   const groups = svg.selectAll(".line").data(placed).enter().append("g")
     .attr("class", (/** @type {any} */ { line }) => `line ${line.heading !== undefined ? "heading" : ""}`)
@@ -100,9 +100,11 @@ function look_of_text(line) {
 
 /** @param {any} svg @param {Panel} panel @param {any} column @param {Line[]} lines @param {number} index
  * @param {any} place */
-function draw_head(svg, panel, column, lines, index, { top, bottom, stacked }) {
-  svg.append("text").attr("class", "axis-title").attr("x", stacked ? 0 : column.left).attr("y", 12)
-    .attr("aria-hidden", "true").text(panel.title);
+function draw_head(svg, panel, column, lines, index, { top, bottom, stacked, width, measure }) {
+  const x = stacked ? 0 : column.left;
+  const title = fitting(panel.title, width - x, (text) => measure(text, { size: 11 }));
+  svg.append("text").attr("class", "axis-title").attr("x", x).attr("y", 12)
+    .attr("aria-hidden", "true").text(title);
   const first = lines.find((line) => line.bars);
   if (!panel.ticks || !first?.bars) return;
   const max = first.bars[index].max;

@@ -111,7 +111,7 @@ export function draw_layers(figure, report) {
     const flag = layer.far_above ? "▲ slow" : "";
     lines.push({ name: layer.label, bars: [bar], flag, facts: time_facts(layer, `/layers/${index}`) });
   });
-  const title = "time of a layer, share of the network, of the FMA peak; │ its roofline time";
+  const title = "time, share of the network and of the FMA peak; │ its roofline time";
   const panels = [{ title, part: 1, ticks: ticks(0, max, 5), text: duration }];
   return draw(figure, lines, { label: "Time of each layer in the order of the network", panels },
     untimed(layers));

@@ -63,7 +63,8 @@ Result<void> write_stderr(const std::string& bytes) {
   return write_to(STDERR_FILENO, bytes, "standard error");
 }
 
-Result<void> check_outputs(const Output& output, std::initializer_list<std::string_view> more) {
+Result<void> check_outputs(const Output& output, std::initializer_list<std::string_view> more,
+                           const std::function<Result<void>(const std::string&)>& check) {
   std::vector<std::string_view> files = {output.file, output.page};
   files.insert(files.end(), more.begin(), more.end());
   std::set<std::string_view> named;
@@ -73,7 +74,7 @@ Result<void> check_outputs(const Output& output, std::initializer_list<std::stri
       return usage_error(fmt::format("two outputs name the file {}", file),
                          "the later would replace the earlier");
     }
-    TRY(check_writable(std::string(file)));
+    TRY(check(std::string(file)));
   }
   return {};
 }

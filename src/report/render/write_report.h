@@ -2,6 +2,7 @@
 // alike), and its way there: the only place that knows all formats.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -33,8 +34,10 @@ inline bool makes_page(const Output& output) {
 namespace hwprof::report {
 
 // Refuses early two files of one name (Fault::kUsage), and one that cannot be written: those of
-// `output`, and `more`. An empty name is none.
-Result<void> check_outputs(const Output& output, std::initializer_list<std::string_view> more = {});
+// `output`, and `more`. An empty name is none. `check`: of one that is.
+Result<void> check_outputs(
+    const Output& output, std::initializer_list<std::string_view> more = {},
+    const std::function<Result<void>(const std::string&)>& check = check_writable);
 
 // How a record is said in each format; no CSV where that has no rows.
 template <class Record>
