@@ -44,7 +44,7 @@ TEST_F(HeldFolder, IsWrittenToInTimeOrNot) {
   const std::string path = folder_ + "/report.json";
   Errands errands;
   const auto write = [&] { return write_file(path, "bytes"); };
-  ASSERT_TRUE(at_files(errands, std::span(&path, 1), 5s, write));
+  ASSERT_TRUE(at_file(errands, path, 5s, write));
   EXPECT_EQ(read_text_file(path), "bytes");
   EXPECT_TRUE(errands.left().empty());
   {
@@ -53,7 +53,7 @@ TEST_F(HeldFolder, IsWrittenToInTimeOrNot) {
     ASSERT_TRUE(fuse.holds_somebody());
     std::this_thread::sleep_for(kQueued);
     const auto began = std::chrono::steady_clock::now();
-    const auto done = at_files(errands, std::span(&path, 1), 300ms, write);
+    const auto done = at_file(errands, path, 300ms, write);
     EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ETIMEDOUT);
@@ -66,8 +66,7 @@ TEST_F(HeldFolder, IsWrittenToInTimeOrNot) {
 TEST_F(HeldFolder, ErrorsOfAFileComeBackWhole) {
   const std::string path = folder_ + "/missing/report.json";
   Errands errands;
-  const auto apart =
-      at_files(errands, std::span(&path, 1), 5s, [&] { return check_writable(path); });
+  const auto apart = at_file(errands, path, 5s, [&] { return check_writable(path); });
   const auto here = check_writable(path);
   ASSERT_FALSE(apart);
   EXPECT_EQ(apart.error().what, here.error().what);

@@ -52,34 +52,8 @@ class SpawnSetup {
 // A result is one line. What talks without end is not read to the end.
 constexpr std::size_t kMostOutput = 64 * 1024;
 
-// Reads until the pipe ends or the output is too long; false when the deadline comes first.
-bool read_until(int fd, Clock::time_point deadline, std::string& out) {
-  std::array<char, 4096> buffer{};
-  while (out.size() < kMostOutput) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-    if (left.count() <= 0) return false;
-    pollfd event{fd, POLLIN, 0};
-    const int ready = ::poll(&event, 1, static_cast<int>(left.count()));
-    if (ready < 0 && errno != EINTR) return true;
-    if (ready <= 0) continue;
-    const ssize_t got = retry_interrupted([&] { return ::read(fd, buffer.data(), buffer.size()); });
-    if (got <= 0) return true;
-    out.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return true;
-}
-
 pid_t wait_for(pid_t child, int& status, int flags) {
   return retry_interrupted([&] { return ::waitpid(child, &status, flags); });
-}
-
-// The pipe has ended, so the child is about to; one that closed its output and lives on is killed.
-bool reap_until(pid_t child, Clock::time_point deadline, int& status) {
-  while (wait_for(child, status, WNOHANG) == 0) {
-    if (Clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-  return true;
 }
 
 }  // namespace
@@ -96,6 +70,30 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
+}
+
+bool read_until(int fd, Clock::time_point deadline, std::size_t most, std::string& out) {
+  std::array<char, 4096> buffer{};
+  while (out.size() < most) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd event{fd, POLLIN, 0};
+    const int ready = ::poll(&event, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return true;
+    if (ready <= 0) continue;
+    const ssize_t got = retry_interrupted([&] { return ::read(fd, buffer.data(), buffer.size()); });
+    if (got <= 0) return true;
+    out.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+bool reap_until(pid_t child, Clock::time_point deadline, int& status) {
+  while (wait_for(child, status, WNOHANG) == 0) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return true;
 }
 
 void end_child(pid_t child) {
@@ -142,8 +140,10 @@ Result<ChildOutput> child_output(const std::string& program,
 
   ChildOutput output;
   int status = 0;
-  output.timed_out =
-      !read_until(pipe.reader.get(), deadline, output.out) || !reap_until(child, deadline, status);
+  // The pipe has ended, so the child is about to; one that closed its output and lives on is
+  // killed.
+  output.timed_out = !read_until(pipe.reader.get(), deadline, kMostOutput, output.out) ||
+                     !reap_until(child, deadline, status);
   if (output.timed_out) {
     ::kill(child, SIGKILL);
     wait_for(child, status, 0);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,13 @@ Result<Pipe> make_pipe();
 
 // As execve(2) takes them, null at the end; they point into `texts`.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts);
+
+// Reads until the other end is closed or `out` has `most` bytes; false when the deadline comes
+// first.
+bool read_until(int fd, std::chrono::steady_clock::time_point deadline, std::size_t most,
+                std::string& out);
+// Takes its end; false when the deadline comes first.
+bool reap_until(pid_t child, std::chrono::steady_clock::time_point deadline, int& status);
 
 // Kills it and takes its end; gives up after a second where another process traces it and keeps
 // that, or where it does not end (a file system of somebody's own making).

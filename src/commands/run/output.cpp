@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -73,8 +72,7 @@ class Conclusion {
 Result<void> check_report_output(const RunOptions& options) {
   observe::Errands errands;
   const auto check = [&](const std::string& path) {
-    return observe::at_files(errands, std::span(&path, 1), kLongestCheck,
-                             [&] { return check_writable(path); });
+    return observe::at_file(errands, path, kLongestCheck, [&] { return check_writable(path); });
   };
   const auto possible = report::check_outputs(
       options.output,

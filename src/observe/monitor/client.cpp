@@ -144,10 +144,8 @@ Result<MonitorClient::Reply> MonitorClient::ask(const Question& question, std::s
   if (!channel.receive(reply.head, reply.text, reply.fd))
     return environment_error(EPIPE, "the other half of hwprof has ended");
   if (!reply.head.failed) return reply;
-  const auto parts = split(reply.text, '\0');
-  Error error{reply.head.usage ? Fault::kUsage : Fault::kEnvironment, reply.head.code,
-              std::string(parts[0]), parts.size() > 1 ? std::string(parts[1]) : ""};
-  return tl::make_unexpected(std::move(error));
+  const Fault fault = reply.head.usage ? Fault::kUsage : Fault::kEnvironment;
+  return tl::make_unexpected(error_in(fault, reply.head.code, reply.text));
 }
 
 Result<pid_t> MonitorClient::start(const std::vector<std::string>& environment, bool watched) {
@@ -175,11 +173,7 @@ Result<CommandEnd> MonitorClient::wait() {
   if (end.facts.lost != 0)
     return environment_error(end.facts.lost,
                              fmt::format("wait4: {}", std::strerror(end.facts.lost)));
-  for (const std::string_view one : split(text, '\0')) {
-    const auto blank = std::min(one.find(' '), one.size());
-    if (const auto pid = parse_int(one.substr(0, blank)))
-      end.left.push_back({*pid, std::string(one.substr(std::min(blank + 1, one.size())))});
-  }
+  end.left = processes_in(text);
   return end;
 }
 
@@ -215,7 +209,7 @@ void MonitorClient::finish(const Result<int>& exit_code) {
   const Error& error = exit_code.error();
   static_cast<void>(
       ask({.ask = Ask::kFail, .pid = error.fault == Fault::kUsage ? 1 : 0, .number = error.code},
-          error.what + '\0' + error.hint));
+          text_of(error)));
 }
 
 }  // namespace hwprof::observe

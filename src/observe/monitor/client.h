@@ -15,10 +15,6 @@
 
 namespace hwprof::observe {
 
-struct LeftProcess {
-  pid_t pid = 0;
-  std::string name;
-};
 struct CommandEnd {
   CommandEnded facts;
   std::vector<LeftProcess> left;  // processes that it started and that go on

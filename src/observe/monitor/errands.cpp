@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -15,7 +12,7 @@
 
 #include "src/base/files.h"
 #include "src/base/spawn.h"
-#include "src/base/text.h"
+#include "src/observe/monitor/protocol.h"
 #include "src/observe/monitor/sandbox.h"
 
 namespace hwprof::observe {
@@ -28,7 +25,7 @@ constexpr std::size_t kMostSaid = 1U << 20U;
 constexpr std::size_t kMostLeft = 4;
 constexpr milliseconds kLingers{100};  // who was killed and lives on waits in the kernel
 
-// An error goes home as its fault, its code, and two texts.
+// What goes home before a text: its own, or that of an error.
 struct Said {
   bool failed = false;
   Fault fault = Fault::kEnvironment;
@@ -38,8 +35,8 @@ struct Said {
 std::string in_bytes(const Result<std::string>& result) {
   Said said;
   if (!result) said = {true, result.error().fault, result.error().code};
-  std::string bytes(reinterpret_cast<const char*>(&said), sizeof said);
-  return bytes + (result ? *result : result.error().what + '\0' + result.error().hint);
+  const std::string bytes(reinterpret_cast<const char*>(&said), sizeof said);
+  return bytes + (result ? *result : text_of(result.error()));
 }
 
 Result<std::string> from_bytes(const std::string& bytes) {
@@ -47,26 +44,8 @@ Result<std::string> from_bytes(const std::string& bytes) {
   if (bytes.size() < sizeof said) return environment_error(EIO, "its process has ended");
   std::memcpy(&said, bytes.data(), sizeof said);
   std::string text = bytes.substr(sizeof said);
-  if (!said.failed) return text;
-  const auto parts = split(text, '\0');
-  return tl::make_unexpected(Error{said.fault, said.code, std::string(parts[0]),
-                                   parts.size() > 1 ? std::string(parts[1]) : ""});
-}
-
-// Until its other end is closed; false where that takes too long.
-bool read_all(int fd, Clock::time_point until, std::string& bytes) {
-  std::array<char, 4096> part{};
-  while (bytes.size() < kMostSaid) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
-    pollfd waiting{fd, POLLIN, 0};
-    if (left.count() <= 0) return false;
-    if (retry_interrupted([&] { return ::poll(&waiting, 1, static_cast<int>(left.count())); }) <= 0)
-      return false;
-    const ssize_t got = retry_interrupted([&] { return ::read(fd, part.data(), part.size()); });
-    if (got <= 0) return true;
-    bytes.append(part.data(), static_cast<std::size_t>(got));
-  }
-  return true;
+  if (said.failed) return tl::make_unexpected(error_in(said.fault, said.code, text));
+  return text;
 }
 
 // An exception would go on in the copy of whoever wanted the errand.
@@ -104,32 +83,26 @@ Result<std::string> Errands::run(milliseconds patience, const Errand& errand) {
   if (pid == 0) do_errand(errand, said.writer.get(), parent);
   said.writer.reset();
   std::string bytes;
-  const bool ended = read_all(said.reader.get(), Clock::now() + patience, bytes);
+  const bool ended = read_until(said.reader.get(), Clock::now() + patience, kMostSaid, bytes);
   ::kill(pid, SIGKILL);
-  const auto until = Clock::now() + kLingers;
-  pid_t reaped = 0;
-  while ((reaped = ::waitpid(pid, nullptr, WNOHANG)) == 0 && Clock::now() < until)
-    ::poll(nullptr, 0, 1);
-  if (reaped == 0) left_.insert(pid);
+  int status = 0;
+  if (!reap_until(pid, Clock::now() + kLingers, status)) left_.insert(pid);
   if (!ended) return environment_error(ETIMEDOUT, "it waited in the kernel for too long");
   return from_bytes(bytes);
 }
 
-Result<void> at_files(Errands& errands, std::span<const std::string> paths, milliseconds patience,
-                      const std::function<Result<void>()>& work) {
-  if (::geteuid() != 0 || std::any_of(paths.begin(), paths.end(), is_open_file)) return work();
+Result<void> at_file(Errands& errands, const std::string& path, milliseconds patience,
+                     const std::function<Result<void>()>& work) {
+  if (::geteuid() != 0 || is_open_file(path)) return work();
   const auto done = errands.run(patience, [&]() -> Result<std::string> {
     TRY(work());
     return std::string();
   });
   if (done) return {};
   if (done.error().code != ETIMEDOUT) return error_of(done);
-  std::string names;
-  for (const std::string& path : paths)
-    if (!path.empty()) names += (names.empty() ? "" : ", ") + path;
   return environment_error(
       ETIMEDOUT,
-      fmt::format("cannot write {}: a process holds the file, or a folder on its way", names),
+      fmt::format("cannot write {}: a process holds the file, or a folder on its way", path),
       "choose a folder that other users cannot read");
 }
 

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <functional>
 #include <set>
-#include <span>
 #include <string>
 
 #include "src/base/result.h"
@@ -31,10 +30,9 @@ class Errands {
   std::set<pid_t> left_;
 };
 
-// `work` on files of these names as an errand where hwprof is root, whose hang is worth another
-// user's trouble. By itself where a name leads to what hwprof has open: /dev/stdout, /dev/fd/63.
-Result<void> at_files(Errands& errands, std::span<const std::string> paths,
-                      std::chrono::milliseconds patience,
-                      const std::function<Result<void>()>& work);
+// `work` on a file of this name as an errand where hwprof is root, whose hang is worth another
+// user's trouble. By itself where the name leads to what hwprof has open: /dev/stdout, /dev/fd/63.
+Result<void> at_file(Errands& errands, const std::string& path, std::chrono::milliseconds patience,
+                     const std::function<Result<void>()>& work);
 
 }  // namespace hwprof::observe

@@ -20,6 +20,7 @@
 
 #include "src/base/spawn.h"
 #include "src/observe/calls/tracefs.h"
+#include "src/observe/monitor/errands.h"
 #include "src/observe/monitor/protocol.h"
 #include "src/observe/monitor/requests.h"
 #include "src/observe/monitor/sandbox.h"
@@ -242,19 +243,11 @@ std::string Hand::last_words() const {
   return has_message(orders_) && orders_.receive(order, text) ? text : "";
 }
 
-void Hand::remove_probes(std::chrono::milliseconds patience) const {
-  const pid_t monitor = ::getpid(), pid = ::fork();
-  if (pid < 0) return;
-  if (pid == 0) {
-    end_with_parent(monitor);
-    leave_what_is_hwprofs({});
+void Hand::remove_probes(milliseconds patience) const {
+  static_cast<void>(Errands().run(patience, [this]() -> Result<std::string> {
     remove_leftover_probes(pid_);
-    ::_exit(0);
-  }
-  const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  pollfd waiting{ended.get(), POLLIN, 0};
-  ::poll(&waiting, 1, static_cast<int>(patience.count()));
-  end_child(pid);
+    return std::string();
+  }));
 }
 
 bool Hand::ends_within(milliseconds patience, SignalWatch& signals) const {

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "src/base/text.h"
@@ -26,20 +25,8 @@ Result<std::string> look(Errands& errands, milliseconds patience, const Errand& 
 
 Result<std::string> running_of(const std::vector<pid_t>& adopted) {
   std::string text;
-  for (const Orphans::Left& one : Orphans::running(adopted))
-    text += fmt::format("{} {}", one.pid, one.name) + '\0';
+  for (const Orphans::Left& one : Orphans::running(adopted)) text += text_of(one);
   return text;
-}
-
-std::vector<LeftProcess> processes_in(std::string_view text) {
-  std::vector<LeftProcess> processes;
-  for (const std::string_view entry : split(text, '\0')) {
-    const auto blank = entry.find(' ');
-    const auto pid = parse_int(entry.substr(0, blank));
-    if (pid && blank != std::string_view::npos)
-      processes.push_back({*pid, std::string(entry.substr(blank + 1))});
-  }
-  return processes;
 }
 
 std::vector<LeftProcess> nameless(const std::vector<pid_t>& pids) {

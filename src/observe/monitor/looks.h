@@ -10,8 +10,8 @@
 
 #include "src/base/account.h"
 #include "src/base/result.h"
-#include "src/observe/monitor/client.h"
 #include "src/observe/monitor/errands.h"
+#include "src/observe/monitor/protocol.h"
 
 namespace hwprof::observe {
 

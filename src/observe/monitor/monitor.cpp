@@ -190,8 +190,7 @@ std::set<pid_t> Monitor::own_children() const {
 }
 
 Result<void> Monitor::write(const std::string& path, const std::string& bytes) {
-  return at_files(errands_, std::span(&path, 1), options_.patience.file,
-                  [&] { return write_file(path, bytes); });
+  return at_file(errands_, path, options_.patience.file, [&] { return write_file(path, bytes); });
 }
 
 void Monitor::deliver_report() {
@@ -234,7 +233,7 @@ void Monitor::end_command() {
   end.left = left_behind(
       errands_, [this] { return orphans_->adopted(own_children()); }, options_.patience.look);
   for (const LeftProcess& one : end.left) {
-    const std::string entry = fmt::format("{} {}", one.pid, one.name) + '\0';
+    const std::string entry = text_of(one);
     if (left.size() + entry.size() <= Channel::kMostText) left += entry;
   }
   if (worker_) static_cast<void>(worker_->events.send(facts, left));
@@ -283,10 +282,8 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
       outcome_ = question.number;
       return answer;
     case Ask::kFail: {
-      const auto parts = split(text, '\0');
-      outcome_ = tl::make_unexpected(Error{question.pid != 0 ? Fault::kUsage : Fault::kEnvironment,
-                                           question.number, std::string(parts[0]),
-                                           parts.size() > 1 ? std::string(parts[1]) : ""});
+      const Fault fault = question.pid != 0 ? Fault::kUsage : Fault::kEnvironment;
+      outcome_ = tl::make_unexpected(error_in(fault, question.number, text));
       return answer;
     }
     default:  // or the hand's

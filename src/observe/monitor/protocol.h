@@ -10,11 +10,14 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
 #include "src/observe/calls/probes.h"
 #include "src/observe/monitor/channel.h"
+#include "src/observe/proc/child.h"
 #include "src/observe/proc/foreign_file.h"
 
 namespace hwprof::observe {
@@ -58,7 +61,11 @@ struct ProbePoint {
   EventKind kind = EventKind::kEntry;
 };
 
-// A text of an error is what failed, a zero, and the hint.
+// What failed, a zero, and the hint.
+std::string text_of(const Error& error);
+Error error_in(Fault fault, int code, std::string_view text);
+
+// The text of an error is text_of() it.
 struct Answer {
   std::int32_t code = 0;  // errno of what failed
   std::int32_t number = 0;
@@ -70,8 +77,12 @@ struct Answer {
 bool send_answer(const Channel& to, Result<Answer> answered, std::string said = {},
                  const UniqueFd& given = {});
 
-// The command has ended. Names of processes that it left behind, as text: "PID NAME", each ended by
-// a zero.
+using LeftProcess = Orphans::Left;
+// "PID NAME" and a zero.
+std::string text_of(const LeftProcess& process);
+std::vector<LeftProcess> processes_in(std::string_view text);
+
+// The command has ended. Its text: processes that it left behind.
 struct CommandEnded {
   std::int32_t exit = 0;
   std::int32_t lost = 0;                        // not 0: it could not be waited for, and why
