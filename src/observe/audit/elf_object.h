@@ -44,65 +44,41 @@ class ElfObject {
       take(*entry);
   }
 
-  [[nodiscard]] bool contains(u64 address) const { return in_segment(PT_LOAD, address); }
+  [[nodiscard]] bool contains(u64 address) const {
+    return find_segment([&](const Elf64_Phdr& segment) {
+             return segment.p_type == PT_LOAD && holds(segment, address);
+           }) != nullptr;
+  }
   [[nodiscard]] u64 page_bytes() const { return page_bytes_; }
+  [[nodiscard]] u64 page_of(u64 address) const { return address & ~(page_bytes_ - 1); }
   // Made read-only once the file is relocated: whole pages alone, as the loader has it
   // (_dl_protect_relro). The last one may hold variables as well.
   [[nodiscard]] bool is_sealed(u64 address) const {
-    for (u64 i = 0; i < headers_.count; ++i) {
-      const Elf64_Phdr& segment = headers_.first[i];
-      const u64 begin = base_ + segment.p_vaddr, end = begin + segment.p_memsz;
-      if (segment.p_type == PT_GNU_RELRO && address >= page_of(begin) && address < page_of(end))
-        return true;
-    }
-    return false;
+    return find_segment([&](const Elf64_Phdr& segment) {
+             const u64 begin = base_ + segment.p_vaddr;
+             return segment.p_type == PT_GNU_RELRO && address >= page_of(begin) &&
+                    address < page_of(begin + segment.p_memsz);
+           }) != nullptr;
   }
   // Loaded to be written: its pages hold no code.
   [[nodiscard]] bool is_data(u64 address) const {
-    for (u64 i = 0; i < headers_.count; ++i) {
-      const Elf64_Phdr& segment = headers_.first[i];
-      if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0 &&
-          address - base_ - segment.p_vaddr < segment.p_memsz)
-        return (segment.p_flags & PF_X) == 0;
-    }
-    return false;
+    const Elf64_Phdr* found = find_segment([&](const Elf64_Phdr& segment) {
+      return segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0 && holds(segment, address);
+    });
+    return found != nullptr && (found->p_flags & PF_X) == 0;
   }
-  [[nodiscard]] u64 page_of(u64 address) const { return address & ~(page_bytes_ - 1); }
 
-  // Address of a function that the file exports, by the hash table that glibc's linkers write; 0:
-  // there is none.
+  // Address of a function that the file exports; 0: there is none.
   [[nodiscard]] u64 function(const char* name) const {
-    if (gnu_hash_ == nullptr || names_ == nullptr || symbols_ == nullptr) return 0;
-    u32 hash = 5381;
-    for (const char* letter = name; *letter != '\0'; ++letter)
-      hash = hash * 33 + static_cast<unsigned char>(*letter);
-    const u32 buckets = gnu_hash_[0], first = gnu_hash_[1], words_of_filter = 2 * gnu_hash_[2];
-    if (buckets == 0) return 0;
-    const u32* bucket = gnu_hash_ + 4 + words_of_filter;
-    const u32* chain = bucket + buckets;
-    for (u32 i = bucket[hash % buckets]; i >= first && i != 0; ++i) {
-      const Elf64_Sym& symbol = symbols_[i];
-      if ((chain[i - first] | 1U) == (hash | 1U) && symbol.st_shndx != SHN_UNDEF &&
-          ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-          routine_names::equal(names_ + symbol.st_name, name)) {
-        return base_ + symbol.st_value;
-      }
-      if ((chain[i - first] & 1U) != 0) return 0;
-    }
-    return 0;
+    const Elf64_Sym* found = find_symbol(
+        name, [](const Elf64_Sym& symbol) { return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC; });
+    return found != nullptr ? base_ + found->st_value : 0;
   }
-
-  // Whether the function `name` that it offers to others begins there.
+  // Whether what it exports as `name` begins there.
   [[nodiscard]] bool defines(const char* name, u64 address) const {
-    if (names_ == nullptr || symbols_ == nullptr) return false;
-    for (u32 i = 1, count = symbol_count(); i < count; ++i) {
-      const Elf64_Sym& symbol = symbols_[i];
-      if (symbol.st_shndx != SHN_UNDEF && base_ + symbol.st_value == address &&
-          routine_names::equal(names_ + symbol.st_name, name)) {
-        return true;
-      }
-    }
-    return false;
+    return find_symbol(name, [&](const Elf64_Sym& symbol) {
+             return base_ + symbol.st_value == address;
+           }) != nullptr;
   }
 
   // The entry whose function is the first that runs of the file; nullptr: it has none.
@@ -193,28 +169,44 @@ class ElfObject {
     }
   }
 
-  // Which only the tables that they are found by know (System V ABI; the other, of GNU, has chains
-  // that end with an odd number).
-  [[nodiscard]] u32 symbol_count() const {
-    if (hash_ != nullptr) return hash_[1];
-    if (gnu_hash_ == nullptr) return 0;
-    const u32 buckets = gnu_hash_[0], first = gnu_hash_[1], words = gnu_hash_[2];
-    const u32* bucket = gnu_hash_ + 4 + 2 * words;
-    const u32* chains = bucket + buckets;
-    u32 last = 0;
-    for (u32 i = 0; i < buckets; ++i) last = bucket[i] > last ? bucket[i] : last;
-    if (last < first) return 0;
-    while ((chains[last - first] & 1) == 0) ++last;
-    return last + 1;
+  template <class Is>
+  [[nodiscard]] const Elf64_Phdr* find_segment(Is is) const {
+    for (u64 i = 0; i < headers_.count; ++i) {
+      if (is(headers_.first[i])) return &headers_.first[i];
+    }
+    return nullptr;
+  }
+  [[nodiscard]] bool holds(const Elf64_Phdr& segment, u64 address) const {
+    return address - base_ - segment.p_vaddr < segment.p_memsz;
   }
 
-  [[nodiscard]] bool in_segment(u32 type, u64 address) const {
-    for (u64 i = 0; i < headers_.count; ++i) {
-      const Elf64_Phdr& segment = headers_.first[i];
-      if (segment.p_type == type && address - base_ - segment.p_vaddr < segment.p_memsz)
-        return true;
+  // By the hash table that linkers of today write (GNU's, whose chains end with an odd number); all
+  // are looked at where there is but the one of the System V ABI.
+  template <class Is>
+  [[nodiscard]] const Elf64_Sym* find_symbol(const char* name, Is is) const {
+    if (names_ == nullptr || symbols_ == nullptr) return nullptr;
+    const auto is_it = [&](const Elf64_Sym& symbol) {
+      return symbol.st_shndx != SHN_UNDEF && routine_names::equal(names_ + symbol.st_name, name) &&
+             is(symbol);
+    };
+    if (gnu_hash_ == nullptr) {
+      for (u32 i = 1; hash_ != nullptr && i < hash_[1]; ++i) {
+        if (is_it(symbols_[i])) return &symbols_[i];
+      }
+      return nullptr;
     }
-    return false;
+    u32 hash = 5381;
+    for (const char* letter = name; *letter != '\0'; ++letter)
+      hash = hash * 33 + static_cast<unsigned char>(*letter);
+    const u32 buckets = gnu_hash_[0], first = gnu_hash_[1], words_of_filter = 2 * gnu_hash_[2];
+    if (buckets == 0) return nullptr;
+    const u32* bucket = gnu_hash_ + 4 + words_of_filter;
+    const u32* chain = bucket + buckets;
+    for (u32 i = bucket[hash % buckets]; i >= first && i != 0; ++i) {
+      if ((chain[i - first] | 1U) == (hash | 1U) && is_it(symbols_[i])) return &symbols_[i];
+      if ((chain[i - first] & 1U) != 0) break;
+    }
+    return nullptr;
   }
 
   u64 base_, page_bytes_;

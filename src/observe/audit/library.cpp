@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -37,10 +36,12 @@
 #include "src/observe/audit/fftw.h"
 #include "src/observe/audit/module_calls.h"
 #include "src/observe/audit/onednn.h"
+#include "src/observe/audit/open_table.h"
 #include "src/observe/audit/operands.h"
 #include "src/observe/audit/prepared.h"
 #include "src/observe/audit/rewrite.h"
 #include "src/observe/audit/slots.h"
+#include "src/observe/audit/thread_number.h"
 
 using namespace hwprof::observe;
 using namespace hwprof::observe::audit;
@@ -113,27 +114,6 @@ u64 ticks() {
   return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
 }
 
-// The C library keeps a thread's number beside its thread pointer. Where is found out once, in the
-// first thread: a system call at each call would cost more than many a call, and a filter may
-// forbid it. 0: not found.
-long thread_number_offset = 0;
-
-void find_thread_number() {
-  const auto number = static_cast<int>(system_call(SYS_gettid, 0));
-  const u64 base = thread_pointer();
-  for (long offset = kThreadFirst; offset < kThreadLast; offset += 4) {
-    const u64 address = base + static_cast<u64>(offset);
-    if (!is_readable(address) || *reinterpret_cast<const int*>(address) != number) continue;
-    thread_number_offset = offset;
-    return;
-  }
-}
-
-u32 thread_number() {
-  if (thread_number_offset == 0) return 0;
-  return *reinterpret_cast<const u32*>(thread_pointer() + static_cast<u64>(thread_number_offset));
-}
-
 void note_thread() {
   const u32 thread = thread_number(), first = load(table->first_thread);
   if (thread != 0 && first == thread) return;
@@ -179,49 +159,6 @@ void count_numbers(const FloatReport& report, u64 lasted, MetNumbers& met) {
   if (report.flushed) add(met.flushed);
 }
 
-struct Place {
-  char path[64];
-  u64 nonce;
-};
-
-// "/proc/PID/fd/N:NONCE"
-bool parse_place(const char* text, Place& place) {
-  u32 length = 0;
-  for (; text[length] != ':'; ++length) {
-    if (text[length] == '\0' || length + 1 >= sizeof(place.path)) return false;
-    place.path[length] = text[length];
-  }
-  place.path[length] = '\0';
-  place.nonce = 0;
-  for (const char* digit = text + length + 1; *digit != '\0'; ++digit) {
-    if (*digit < '0' || *digit > '9') return false;
-    place.nonce = place.nonce * 10 + static_cast<u64>(*digit - '0');
-  }
-  return true;
-}
-
-void open_table(const Place& place) {
-  const long fd = system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(place.path),
-                              O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return;
-  struct stat status;
-  status.st_mode = 0;  // the rest is not read without it; clearing it all may call memset()
-  const bool fits = system_call(SYS_fstat, fd, reinterpret_cast<long>(&status)) == 0 &&
-                    S_ISREG(status.st_mode) && status.st_size == static_cast<long>(sizeof(Table));
-  const long address =
-      fits ? system_call(SYS_mmap, 0, sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-           : -1;
-  system_call(SYS_close, fd);
-  if (address < 0 && address > -4096) return;
-  auto* mapped = reinterpret_cast<Table*>(address);
-  if (mapped->magic != kMagic || mapped->nonce != place.nonce) {
-    system_call(SYS_munmap, address, sizeof(Table));
-    return;
-  }
-  table = mapped;
-  add(table->processes);
-}
-
 ProgramHeaders program_headers;
 
 // Constructors get the environment from the dynamic loader, before la_version() is called.
@@ -229,9 +166,12 @@ __attribute__((constructor)) void start(int /*count*/, char** /*arguments*/, cha
   if (environment == nullptr) return;
   program_headers = own_headers(environment);
   for (; *environment != nullptr; ++environment) {
-    Place place;
+    TablePlace place;
     const char* value = routine_names::after(*environment, kVariable);
-    if (value != nullptr && parse_place(value, place)) return open_table(place);
+    if (value == nullptr || !parse_place(value, place)) continue;
+    table = open_table(place);
+    if (table != nullptr) add(table->processes);
+    return;
   }
 }
 

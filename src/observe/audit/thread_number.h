@@ -1,0 +1,30 @@
+// The kernel's number of this thread, without a system call at each call: that would cost more than
+// many a call, and a filter may forbid it. The C library keeps the number beside its thread
+// pointer; where is found out once, in the first thread.
+#pragma once
+
+#include <sys/syscall.h>
+
+#include "src/observe/audit/arguments.h"
+
+namespace hwprof::observe::audit {
+
+inline long thread_number_offset = 0;  // 0: not found
+
+inline void find_thread_number() {
+  const auto number = static_cast<int>(system_call(SYS_gettid, 0));
+  const u64 base = thread_pointer();
+  for (long offset = kThreadFirst; offset < kThreadLast; offset += 4) {
+    const u64 address = base + static_cast<u64>(offset);
+    if (!is_readable(address) || *reinterpret_cast<const int*>(address) != number) continue;
+    thread_number_offset = offset;
+    return;
+  }
+}
+
+inline u32 thread_number() {
+  if (thread_number_offset == 0) return 0;
+  return *reinterpret_cast<const u32*>(thread_pointer() + static_cast<u64>(thread_number_offset));
+}
+
+}  // namespace hwprof::observe::audit
