@@ -1,7 +1,6 @@
 #include "src/observe/calls/bindings.h"
 
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -13,9 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using audit::load;
-
-// The watched program writes these, at any time and anything.
-std::string text_at(const char* text, std::size_t room) { return {text, ::strnlen(text, room)}; }
 
 std::string canonical(const std::string& path) {
   std::error_code error;
@@ -87,15 +83,15 @@ std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place,
     bound.prepared.insert(prepared);
   }
   if (bound.shapes.all().count == 0) return std::nullopt;
-  bound.caller = canonical(text_at(table.files[caller].path, audit::kPathBytes));
-  bound.library = canonical(text_at(table.files[library].path, audit::kPathBytes));
+  bound.caller = canonical(text_in(table.files[caller].path));
+  bound.library = canonical(text_in(table.files[library].path));
   bound.places = {place};
   return bound;
 }
 
 }  // namespace
 
-std::string symbol_of(const audit::Site& site) { return text_at(site.symbol, audit::kSymbolBytes); }
+std::string symbol_of(const audit::Site& site) { return text_in(site.symbol); }
 
 const std::string& server_of(const Bound& bound, const Backends& backends) {
   const auto backend = backends.find(bound.library);

@@ -5,18 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <tuple>
 #include <utility>
 
 namespace hwprof::observe {
 namespace {
-
-template <std::size_t kRoom>
-std::string word_of(const char (&text)[kRoom]) {
-  return {text, ::strnlen(text, kRoom)};
-}
 
 std::size_t dimensions_of(const TensorShape& shape) {
   return shape.dimensions <= TensorShape::kMostDimensions ? shape.dimensions : 0;
@@ -74,7 +68,7 @@ std::string transform_text(const PreparedWork& work) {
 }
 
 std::optional<double> flop_count_of_transform(const PreparedWork& work) {
-  const std::string kind = word_of(work.kind);
+  const std::string kind = text_in(work.kind);
   if (!is_known(work.source) || !is_known(work.weights) || kind == "r2r") return std::nullopt;
   const double numbers = product(work.source);
   const double each = kind == "c2c" ? 5 : 2.5;
@@ -88,7 +82,7 @@ std::optional<double> flop_count(const PreparedWork& work, Prepared by) {
   if (by == Prepared::kPlan) return flop_count_of_transform(work);
   if (!is_known(work.source) || !is_known(work.weights) || !is_known(work.result))
     return std::nullopt;
-  const std::string kind = word_of(work.kind);
+  const std::string kind = text_in(work.kind);
   if (kind == "convolution") return 2 * products_of_convolution(work, false);
   if (kind == "deconvolution") return 2 * products_of_convolution(work, true);
   if (kind == "inner_product")
@@ -99,12 +93,12 @@ std::optional<double> flop_count(const PreparedWork& work, Prepared by) {
 
 report::PreparedCall describe(const PreparedWork& work, Prepared by) {
   report::PreparedCall call;
-  call.kind = word_of(work.kind);
+  call.kind = text_in(work.kind);
   if (call.kind.empty()) return describe_unknown(by);
   if (by == Prepared::kPlanner) call.kind = "planning " + call.kind;
-  call.direction = word_of(work.direction);
-  call.implementation = word_of(work.implementation);
-  call.type = word_of(work.type);
+  call.direction = text_in(work.direction);
+  call.implementation = text_in(work.implementation);
+  call.type = text_in(work.type);
   call.shape = is_of_fftw(by) ? transform_text(work) : shape_text(work);
   return call;
 }

@@ -2,9 +2,12 @@
 // text, and how many operations they are. The watched program may have written anything there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "src/model/prepared_call.h"
@@ -12,6 +15,12 @@
 #include "src/observe/calls/shape_counts.h"
 
 namespace hwprof::observe {
+
+// A text in the table, whose end nobody promises.
+template <std::size_t kRoom>
+std::string text_in(const char (&text)[kRoom]) {
+  return {text, ::strnlen(text, kRoom)};
+}
 
 // Products and their sums count as two, those with padding among them, whatever the kernel does
 // instead of them (Winograd). A complex transform of N numbers counts as 5 N log2 N, of real ones

@@ -295,6 +295,7 @@ void Uprobes::note(const Record& record) {
 }
 
 bool Uprobes::sees_all_calls(const Mapped& mapped, std::uint64_t time_ns) const {
+  if (!is_file(mapped)) return !is_nameless_file(mapped);
   const KnownFile* known = known_files_.find(mapped, time_ns);
   if (known == nullptr || !known->probed) return known != nullptr;
   const auto watched = watched_files_.find(*known->probed);
@@ -305,9 +306,7 @@ void Uprobes::apply(const Record& record) {
   executions_.apply(record);
   tally_.apply(record);
   const auto* mapped = std::get_if<Mapped>(&record.body);
-  if (mapped == nullptr) return;
-  if (is_file(*mapped) ? !sees_all_calls(*mapped, record.time_ns) : is_nameless_file(*mapped))
-    executions_.miss(mapped->pid);
+  if (mapped != nullptr && !sees_all_calls(*mapped, record.time_ns)) executions_.miss(mapped->pid);
 }
 
 void Uprobes::apply(bool all) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -29,12 +30,17 @@ std::vector<std::pair<CodePlace, std::uint64_t>> most_sampled_first(const StackT
 
 }  // namespace
 
+bool is_of_python(const std::string& path) {
+  constexpr const char* kFolders[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+  return std::any_of(std::begin(kFolders), std::end(kFolders),
+                     [&](const char* folder) { return path.find(folder) != std::string::npos; });
+}
+
 bool is_users_object(const std::string& path) {
   if (!path.starts_with('/')) return false;
   for (const char* folder : {"/usr/lib", "/lib/", "/lib32/", "/lib64/", "/libx32/"})
     if (path.starts_with(folder)) return false;
-  for (const char* part : {"/site-packages/", "/dist-packages/", "/lib/python3"})
-    if (path.find(part) != std::string::npos) return false;
+  if (is_of_python(path)) return false;
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
   for (const char* begin : {"python3", "libpython3", "libhwprof-audit."})
     if (name.starts_with(begin)) return false;

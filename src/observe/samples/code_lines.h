@@ -15,6 +15,8 @@
 
 namespace hwprof::observe {
 
+// Of Python's own library, or of a package that is installed.
+bool is_of_python(const std::string& path);
 // A file of the program's own: none of the system's libraries, of an installed package, of the
 // interpreter or of hwprof.
 bool is_users_object(const std::string& path);

@@ -25,9 +25,8 @@ bool is_stub(const std::string& path) {
 }  // namespace
 
 bool is_users(const report::SourceLine& line, const report::SourceLine& outermost) {
-  const auto in = [&](const char* folder) { return line.file.find(folder) != std::string::npos; };
   if (!is_named_file(line.file)) return is_typed(line.file) && is_typed(outermost.file);
-  return !in("/site-packages/") && !in("/dist-packages/") && !in("/lib/python3");
+  return !is_of_python(line.file);
 }
 
 std::size_t user_frame(const std::vector<const report::SourceLine*>& stack) {
