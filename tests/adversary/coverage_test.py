@@ -9,39 +9,10 @@ import time
 import unittest
 
 import harness
-from evidence_harness import (AS_ROOT, CALLER, EvidenceTest, has_uprobes, needs_caller, needs_root,
-                              needs_samples, sites)
+from coverage_harness import BY_UPROBES, CoverageTest, called, count, needs_uprobes
+from evidence_harness import AS_ROOT, has_uprobes, needs_root, needs_samples, sites
 from harness import BINARY
 
-BY_UPROBES = ["--no-ladder", "--calls-by", "uprobes"]
-needs_uprobes = unittest.skipUnless(has_uprobes(), "needs uprobes, and root for them")
-
-# Calls sgemm_ of a library that no file of the program names: LIBRARY TIMES [SECONDS [fork]].
-CALLS = r"""
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-int main(int count, char** words) {
-  static float a[64 * 64], b[64 * 64], c[64 * 64];
-  const int n = 64;
-  const float one = 1, zero = 0;
-  if (count > 4 && fork() != 0) return wait(NULL) < 0;
-  void* library = dlopen(words[1], RTLD_NOW);
-  if (!library) { fprintf(stderr, "%s\n", dlerror()); return 9; }
-  void (*sgemm)() = (void (*)())dlsym(library, "sgemm_");
-  printf("up\n");
-  fflush(stdout);
-  do {
-    if (count > 3) usleep((unsigned)(1e6 * atof(words[3])));
-    for (int i = 0; i < atoi(words[2]); ++i)
-      sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
-  } while (count > 4);
-  return 0;
-}
-"""
 THREADS = r"""
 #include <pthread.h>
 #include <stdio.h>
@@ -104,67 +75,6 @@ int main(int count, char** words) { return execv(words[1], words + 1); }
 STATIC = r"""
 int main(void) { for (volatile unsigned long i = 0; i < 900000000UL; ++i) {} return 0; }
 """
-PRODUCT = r"""
-void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k,
-            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
-            const float* beta, float* c, const int* ldc) {
-  for (int j = 0; j < *n; ++j)
-    for (int i = 0; i < *m; ++i) c[i + j * *ldc] = *alpha * a[i] * b[j * *ldb] + *beta;
-}
-"""
-# A library that is made, loaded, left and deleted; then another: WITHOUT PRODUCT FILE TIMES. Says
-# whether the second had the inode of the first.
-MAKES_LIBRARIES = r"""
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-static unsigned long copy(const char* from, const char* to) {
-  char bytes[65536];
-  struct stat status;
-  int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_EXCL, 0755);
-  ssize_t some;
-  while ((some = read(in, bytes, sizeof bytes)) > 0) if (write(out, bytes, some) != some) exit(8);
-  fstat(out, &status);
-  close(in);
-  close(out);
-  return status.st_ino;
-}
-int main(int count, char** words) {
-  static float a[64 * 64], b[64 * 64], c[64 * 64];
-  const int n = 64;
-  const float one = 1, zero = 0;
-  unsigned long first = copy(words[1], words[3]);
-  void* library = dlopen(words[3], RTLD_NOW);
-  usleep(300000);
-  dlclose(library);
-  unlink(words[3]);
-  printf("%s\n", copy(words[2], words[3]) == first ? "same" : "another");
-  library = dlopen(words[3], RTLD_NOW);
-  if (!library) return 9;
-  usleep(300000);
-  void (*sgemm)() = (void (*)())dlsym(library, "sgemm_");
-  for (int i = 0; i < atoi(words[4]); ++i)
-    sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
-  return 0;
-}
-"""
-WITHOUT_PRODUCT = "int nothing(void) { return 7; }"
-# Long enough to lie where PRODUCT had its routine, and of no value where one instruction is another.
-STEPS = 1500
-CHAIN = "unsigned chain(unsigned a) { %s return a; }" % " ".join(
-    "a = a * 16777619u ^ %du;" % step for step in range(STEPS))
-USES_CHAIN = r"""
-#include <dlfcn.h>
-int main(int count, char** words) {
-  unsigned (*chain)(unsigned) = (unsigned (*)(unsigned))dlsym(dlopen(words[1], RTLD_NOW), "chain");
-  unsigned a = 5;
-  for (unsigned i = 0; i < %du; ++i) a = a * 16777619u ^ i;
-  return !chain ? 9 : chain(5) != a;
-}
-""" % STEPS
 # As root of a user namespace of its own, which any user may make.
 OWN_NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount"]
 
@@ -177,36 +87,7 @@ def can_unshare(**more):
         return False
 
 
-def called(report):
-    return report["blas"]["evidence"]["called"]
-
-
-def count(report, symbol="sgemm_"):
-    return sum(site["count"] for site in sites(report, symbol))
-
-
-class Coverage(EvidenceTest):
-    def setUp(self):
-        super().setUp()
-        # No name that hwprof would look for before the program starts.
-        self.library = self.compile("libproduct.so", PRODUCT, "-shared", "-fPIC",
-                                    "-Wl,-soname,libproduct.so")
-        self.program = self.compile("calls", CALLS, "-ldl")
-
-    def more(self):
-        return self.as_nobody() if AS_ROOT else {}
-
-    def hidden(self):
-        """Nothing on the command line names the library."""
-        return harness.environment(CALLS=self.program, LIBRARY=self.library)
-
-    def check_inconclusive(self, report):
-        self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
-        self.assertLess(called(report)["executions_watched"], called(report)["executions"])
-        self.assertIn("%d of the %d programs" % (called(report)["executions_watched"],
-                                                 called(report)["executions"]),
-                      report["blas"]["why"])
-
+class Coverage(CoverageTest):
     @needs_samples
     def test_no_call_is_said_where_all_was_watched(self):
         ways = [(["--no-ladder"], self.more())] + ([(BY_UPROBES, {})] if has_uprobes() else [])
@@ -313,80 +194,6 @@ class Coverage(EvidenceTest):
                                  options=BY_UPROBES, env=self.hidden())
         if count(report) == 0:
             self.check_inconclusive(report)
-
-    def check_not_denied(self, report):
-        if count(report) == 0:
-            self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
-            self.assertLess(called(report)["executions_watched"], called(report)["executions"])
-
-    @needs_uprobes
-    def test_a_file_with_the_inode_number_of_another(self):
-        """A program that compiles libraries and loads them."""
-        program = self.compile("makes", MAKES_LIBRARIES, "-ldl")
-        without = self.compile("libwithout.so", WITHOUT_PRODUCT, "-shared", "-fPIC")
-        done, report = self.observe(program, without, self.library, self.path("made.so"), "300",
-                                    options=BY_UPROBES)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        if "same" not in done.stdout:
-            self.skipTest("this file system did not give the number again")
-        self.assertEqual(count(report), 300, called(report))
-
-    @needs_uprobes
-    def test_a_library_that_is_written_over_another(self):
-        """In place, while no process has it: by cp, rsync --inplace, some linkers."""
-        without = self.compile("libwithout.so", WITHOUT_PRODUCT, "-shared", "-fPIC")
-        for number, (more, least) in enumerate([("", 0), ("; sleep 0.3; \"$CALLS\" %s 7", 7)]):
-            with self.subTest(more):
-                written = self.path("written%d.so" % number)
-                more = more and more % written
-                done, report = self.observe(
-                    "sh", "-c", "cp %s %s; \"$CALLS\" %s 0; sleep 0.3; cp \"$LIBRARY\" %s; "
-                    "\"$CALLS\" %s 5%s" % (without, written, written, written, written, more),
-                    options=BY_UPROBES, env=self.hidden())
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertGreaterEqual(count(report), least, called(report))
-                self.check_not_denied(report)
-                self.assertLess(called(report)["executions_watched"], called(report)["executions"])
-
-    @needs_uprobes
-    def test_other_libraries_written_in_place_leave_nothing_open(self):
-        """What changed before a program loaded it is known whole."""
-        without = self.compile("libwithout.so", WITHOUT_PRODUCT, "-shared", "-fPIC")
-        run = "\"$CALLS\" %s 0" % self.path("written.so")
-        _, report = self.observe(
-            "sh", "-c", "for i in 1 2 3; do cp %s %s; sleep 0.1; %s; sleep 0.1; done" % (
-                without, self.path("written.so"), run), options=BY_UPROBES, env=self.hidden())
-        self.assertEqual(called(report)["executions_watched"], called(report)["executions"])
-
-    @needs_uprobes
-    def test_a_watched_library_that_is_written_over(self):
-        """The kernel would run the instruction that was there before, in a program that is sound."""
-        chain = self.compile("libchain.so", CHAIN, "-shared", "-fPIC")
-        uses = self.compile("uses", USES_CHAIN, "-ldl")
-        written = self.path("written.so")
-        run = "\"$CALLS\" %s 5 >/dev/null; sleep 0.3; " % written
-        done, report = self.observe(
-            "sh", "-c", "cp \"$LIBRARY\" %s; %s %s cp %s %s; sleep 1; exec %s %s" % (
-                written, run, run, chain, written, uses, written),
-            options=BY_UPROBES, env=self.hidden())
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreaterEqual(count(report), 5)
-        self.assertLess(called(report)["executions_watched"], called(report)["executions"])
-        self.assertIn("written to", " ".join(called(report)["blind_to"]))
-
-    @needs_uprobes
-    def test_another_library_beside_one_that_is_written_over(self):
-        """Both are known before the program starts, and share their events: it stays watched."""
-        chain = self.compile("libchain.so", CHAIN, "-shared", "-fPIC")
-        written = self.path("libwritten.so")
-        shutil.copy(self.library, written)
-        done, report = self.observe(
-            "sh", "-c", '"$1" "$2" 5; cp "$3" "$4"; sleep 1; "$1" "$2" 7', "sh",
-            self.program, self.library, chain, written, options=BY_UPROBES)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(count(report), 12, called(report))
-        self.assertLess(called(report)["executions_watched"], called(report)["executions"])
-        self.assertIn("libwritten.so was written to", " ".join(called(report)["blind_to"]))
 
     @needs_uprobes
     def test_a_program_that_its_user_may_not_read(self):

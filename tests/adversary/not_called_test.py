@@ -5,10 +5,9 @@ import json
 import os
 import subprocess
 
-import coverage_test
 import harness
-from coverage_test import BY_UPROBES, CALLS, PRODUCT, called, count, needs_uprobes
-from evidence_harness import EvidenceTest, has_uprobes, needs_samples
+from coverage_harness import BY_UPROBES, CoverageTest, called, count, needs_uprobes
+from evidence_harness import has_uprobes, needs_samples
 from harness import BINARY
 
 # A whole product; MORE_NAMES: with those of MKL, WORKS: and who calls it, in the same file.
@@ -103,16 +102,7 @@ void _start(void) {
 """
 
 
-class NotCalled(EvidenceTest):
-    more = coverage_test.Coverage.more
-    check_inconclusive = coverage_test.Coverage.check_inconclusive
-
-    def setUp(self):
-        super().setUp()
-        self.library = self.compile("libproduct.so", PRODUCT, "-shared", "-fPIC",
-                                    "-Wl,-soname,libproduct.so")
-        self.program = self.compile("calls", CALLS, "-ldl")
-
+class NotCalled(CoverageTest):
     def ways(self):
         """Of watching: options, and who hwprof is."""
         return [(["--no-ladder"], self.more())] + ([(BY_UPROBES, {})] if has_uprobes() else [])

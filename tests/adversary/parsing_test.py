@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 import harness
-from coverage_test import PRODUCT, called, needs_uprobes
+from coverage_harness import PRODUCT, called, needs_uprobes
 from evidence_harness import EvidenceTest, needs_samples
 
 EXIT = 7

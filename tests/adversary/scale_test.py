@@ -9,8 +9,8 @@ import textwrap
 import time
 
 import harness
-from coverage_test import CALLER, called, count
-from evidence_harness import EvidenceTest, can_sample, has_uprobes, needs_samples, read_tracing
+from coverage_harness import called, count
+from evidence_harness import CALLER, EvidenceTest, can_sample, has_uprobes, needs_samples, read_tracing
 
 MIB = 1 << 20
 MOST_MEMORY = 200 * MIB

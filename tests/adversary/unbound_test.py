@@ -4,8 +4,8 @@ is said that there may be some."""
 import os
 
 import harness
-from coverage_test import BY_UPROBES, PRODUCT, called, count
-from evidence_harness import AS_ROOT, EvidenceTest, has_uprobes, needs_samples
+from coverage_harness import BY_UPROBES, CoverageTest, PRODUCT, called, count
+from evidence_harness import has_uprobes, needs_samples
 
 # Calls sgemm_ by its address in this file's data, which the loader writes: from a table, and with
 # -fno-plt always. Its constructor hands it to the program, so that nobody asks for a symbol.
@@ -71,15 +71,7 @@ __attribute__((visibility("default"))) void dgesv_(const int* n) {
 """
 
 
-class Unbound(EvidenceTest):
-    def setUp(self):
-        super().setUp()
-        self.library = self.compile("libproduct.so", PRODUCT, "-shared", "-fPIC",
-                                    "-Wl,-soname,libproduct.so")
-
-    def user(self):
-        return self.as_nobody() if AS_ROOT else {}
-
+class Unbound(CoverageTest):
     @staticmethod
     def needing(library):
         """In front of the source, where the linker knows of no use of it yet."""
@@ -96,11 +88,11 @@ class Unbound(EvidenceTest):
             for words in [[], ["new"]]:
                 with self.subTest([flags, words]):
                     _, report = self.observe(host, self.plugin(*flags), "50", *words,
-                                             **self.user())
+                                             **self.more())
                     self.assertEqual(count(report), 100, called(report))
         with self.subTest("constructor"):
             done, report = self.observe(host, self.plugin("-fno-plt", in_start=7), "50",
-                                        **self.user())
+                                        **self.more())
             self.assertEqual(done.returncode, 0)
             self.assertEqual(count(report), 114, called(report))
 
@@ -109,7 +101,7 @@ class Unbound(EvidenceTest):
         """It has no function that runs first: what it calls may be unseen, and that is said."""
         host = self.compile("host", HOST, "-rdynamic", "-ldl")
         plugin = self.plugin("-fno-plt", "-nostartfiles")
-        _, report = self.observe(host, plugin, "50", **self.user())
+        _, report = self.observe(host, plugin, "50", **self.more())
         if count(report) == 0:
             self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
             self.assertIn("bindings were not watched", " ".join(called(report)["blind_to"]))
@@ -131,14 +123,14 @@ class Unbound(EvidenceTest):
                 flag = '-DSEEN=__attribute__((visibility("%s")))' % seen
                 own = self.compile("libsolver.so", OWN, flag, "-shared", "-fPIC")
                 program = self.compile("solve", main, *self.needing(own))
-                _, report = self.observe("sh", "-c", program + "; exit 3", **self.user())
+                _, report = self.observe("sh", "-c", program + "; exit 3", **self.more())
                 self.check_calls_within("libsolver.so", report)
                 if has_uprobes():
                     _, report = self.observe(program, options=BY_UPROBES)
                     self.assertEqual(called(report)["own_routines"], [])
                     self.assertEqual(count(report), 50)
         own = self.compile("whole", OWN + "int main(void) { return work(); }", "-DSEEN=")
-        _, report = self.observe("sh", "-c", own + "; exit 3", **self.user())
+        _, report = self.observe("sh", "-c", own + "; exit 3", **self.more())
         self.check_calls_within("whole", report)
 
     @needs_samples
@@ -147,12 +139,12 @@ class Unbound(EvidenceTest):
         blas = self.compile("libopenblas.so.99", LAPACK, "-shared", "-fPIC",
                             "-Wl,-soname,libopenblas.so.99")
         idle = self.compile("idle", "int main(void) { return 0; }", *self.needing(blas))
-        _, report = self.observe(idle, **self.user())
+        _, report = self.observe(idle, **self.more())
         self.assertEqual(report["blas"]["verdict"], "not-called", report["blas"]["why"])
         solves = self.compile("solves", "void dgesv_(const int*);"
                               "int main(void) { const int n = 16; dgesv_(&n); return 0; }",
                               *self.needing(blas))
-        _, report = self.observe(solves, **self.user())
+        _, report = self.observe(solves, **self.more())
         self.check_calls_within("libopenblas.so.99", report)
 
 
