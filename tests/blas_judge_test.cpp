@@ -1214,6 +1214,12 @@ TEST(RunVerdict, IsNotCalledOnlyWhereNoFileMayCallItself) {
   EXPECT_EQ(of.judged().fix, "run hwprof as root, with --calls-by uprobes");
   load(of, kProgram, Provider::kUnknown);  // more samples would not tell
   EXPECT_THAT(of.judged().why, EndsWith("are not seen by LD_AUDIT"));
+  of.evidence.executed.by_symbol.push_back({"sgemm_", "/usr/lib/libsolver.so.1", 1, 0.01});
+  EXPECT_EQ(of.judged().why,
+            "no BLAS call was seen, but 1 sample lies in sgemm_ of libsolver: calls within "
+            "libsolver are not seen by LD_AUDIT");
+  EXPECT_EQ(of.judged().fix, "run hwprof as root, with --calls-by uprobes");
+  of.evidence.executed.by_symbol.clear();
   of.evidence.called.own_routines.push_back("/home/user/solver");
   execute(of, "/usr/bin/python3.11", 0.9, "scalar", false);
   EXPECT_EQ(of.judged().verdict, kInconclusive);

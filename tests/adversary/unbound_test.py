@@ -110,8 +110,9 @@ class Unbound(CoverageTest):
         self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
         self.assertEqual(list(map(os.path.basename, called(report)["own_routines"])), [file])
         label = file.split(".so")[0]
-        self.assertRegex(report["blas"]["why"], "but calls within %s[.so]* are not seen by LD_AUDIT"
-                         % label)
+        # A sample in the routine is said, where a fast clock happens to take one.
+        self.assertRegex(report["blas"]["why"],
+                         "(but|:) calls within %s[.so]* are not seen by LD_AUDIT" % label)
         self.assertIn("--calls-by uprobes", report["blas"]["fix"])
 
     @needs_samples

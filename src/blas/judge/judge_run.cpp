@@ -270,14 +270,20 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     }
     return;
   }
+  const bool calls_itself = !called.own_routines.empty();
+  const std::string unseen =
+      calls_itself ? calls_within(called.own_routines) + " are not seen by LD_AUDIT" : "";
+  const std::string by_uprobes = calls_itself ? "run hwprof as root, with --calls-by uprobes" : "";
   const report::SampleShare* inside = sampled_routine(evidence.executed);
   if (called.calls.empty() && inside != nullptr) {
     result.why = fmt::format(
-        "no BLAS call was seen, but {} in {}",
+        "no BLAS call was seen, but {} in {}{}{}",
         inside->samples == 1 ? "1 sample lies" : fmt::format("{} samples lie", inside->samples),
         inside->library == observe::kKernelCode || inside->library == observe::kFaultCode
             ? "the kernel's work for " + inside->name
-            : fmt::format("{} of {}", inside->name, file_label(inside->library)));
+            : fmt::format("{} of {}", inside->name, file_label(inside->library)),
+        calls_itself ? ": " : "", unseen);
+    result.fix = by_uprobes;
     return;
   }
   if (const auto* file = may_hold_blas(evidence.executed, thresholds); file != nullptr) {
@@ -288,11 +294,11 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
         called.calls.empty() ? "" : "that does work ", 100 * file->fraction, label, label);
     return;
   }
-  if (!called.own_routines.empty()) {
-    result.why = fmt::format("{}, but {} are not seen by LD_AUDIT",
+  if (calls_itself) {
+    result.why = fmt::format("{}, but {}",
                              work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
-                             calls_within(called.own_routines));
-    result.fix = "run hwprof as root, with --calls-by uprobes";
+                             unseen);
+    result.fix = by_uprobes;
     return;
   }
   result.verdict = VerdictKind::kNotCalled;
