@@ -96,8 +96,7 @@ class EveryPage:
                 # What is beyond the edge and in no box that scrolls is lost.
                 self.assertEqual(self.js(LOST), [], "cannot be seen")
                 self.assertEqual(self.js(CONTRAST), [], "cannot be read")
-                if width == 1440 or self.name in ("textcnn", "run"):
-                    self.assertEqual(self.violations(), [])
+                self.assertEqual(self.violations(), [])
         if len(backs) < 2:
             return  # it has failed above
         light, dark = [sum(map(int, re.findall(r"\d+", backs[scheme])[:3])) for scheme in ("light", "dark")]
