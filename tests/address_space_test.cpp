@@ -99,6 +99,8 @@ TEST(AddressSpace, IsReadFromProcToo) {
   EXPECT_EQ(maps[0].file, (FileId{0xfd, 1, 77}));
   EXPECT_EQ(maps[1].path, "//anon");
   EXPECT_EQ(maps[2].path, "[vdso]");
+  EXPECT_TRUE(maps[0].takes_probes);
+  EXPECT_FALSE(maps[1].takes_probes);
   EXPECT_FALSE(maps[0].deleted);
   EXPECT_TRUE(maps[3].deleted);
   EXPECT_EQ(maps[3].path, "/tmp/a b\nc");

@@ -63,6 +63,23 @@ TEST_F(HeldFolder, IsWrittenToInTimeOrNot) {
   for (const pid_t left : errands.left()) EXPECT_EQ(::waitpid(left, nullptr, 0), left);
 }
 
+// Who opens a device goes through /proc/self/fd, and of this process that folder may be held.
+TEST_F(HeldFolder, DevicesAreWrittenToByAnErrand) {
+  Errands errands;
+  pid_t writer = 0;
+  const auto say = [&]() -> Result<void> {
+    writer = ::getpid();
+    return environment_error(0, std::to_string(writer));
+  };
+  for (const char* path : {"/dev/null", "/dev/full", "/dev/tty"}) {
+    const auto done = at_file(errands, path, 5s, say);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().what, std::to_string(::getpid())) << path;
+  }
+  EXPECT_TRUE(at_file(errands, "/dev/null", 5s, [] { return write_file("/dev/null", "bytes"); }));
+  EXPECT_EQ(writer, 0) << "an errand changes nothing here";
+}
+
 TEST_F(HeldFolder, ErrorsOfAFileComeBackWhole) {
   const std::string path = folder_ + "/missing/report.json";
   Errands errands;

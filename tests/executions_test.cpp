@@ -31,6 +31,19 @@ TEST(Executions, AreWatchedWhereTheKernelTellsWhatTheyMap) {
             0U);
 }
 
+// Emulators and the like: the code that runs is a copy or a translation.
+TEST(Executions, OfTranslatorsAreNotWatched) {
+  for (const char* path :
+       {"/usr/bin/qemu-aarch64-static", "/usr/libexec/valgrind/memcheck-amd64-linux",
+        "/opt/wine/bin/wine64-preloader"}) {
+    const Record translator{0, Mapped{kProgram, 0x1000, 0x1000, 0, {}, path}};
+    EXPECT_EQ(unwatched_after({exec(kProgram), translator, exec(kChild), mapping(kChild)}), 1U)
+        << path;
+  }
+  const Record other{0, Mapped{kProgram, 0x1000, 0x1000, 0, {}, "/home/qemu-user/train"}};
+  EXPECT_EQ(unwatched_after({exec(kProgram), other}), 0U);
+}
+
 TEST(Executions, ThatGoOnAreNotWatchedToTheirEnd) {
   Executions executions;
   for (const Record& record :

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 
 #include <cstring>
+#include <utility>
 
 #include "src/observe/perf/records.h"
 
@@ -48,7 +50,8 @@ std::vector<std::byte> sample_bytes(std::uint64_t ip, std::uint64_t time_ns) {
       .done();
 }
 
-std::vector<std::byte> mapped_bytes(const std::string& path) {
+std::vector<std::byte> mapped_bytes(const std::string& path, int protection = PROT_READ | PROT_EXEC,
+                                    int flags = MAP_PRIVATE) {
   return Bytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER)
       .add(std::int32_t{40})
       .add(std::int32_t{41})
@@ -59,8 +62,8 @@ std::vector<std::byte> mapped_bytes(const std::string& path) {
       .add(std::uint32_t{1})
       .add(std::uint64_t{1234})
       .add(std::uint64_t{7})
-      .add(std::uint32_t{5})
-      .add(std::uint32_t{2})
+      .add(static_cast<std::uint32_t>(protection))
+      .add(static_cast<std::uint32_t>(flags))
       .text(path)
       .done_with_trailer(99);
 }
@@ -77,6 +80,14 @@ TEST(Records, AreReadFieldByField) {
   EXPECT_EQ(mapped.file, (FileId{8, 1, 1234}));
   EXPECT_EQ(mapped.generation, 7U);
   EXPECT_EQ(mapped.path, "/usr/lib/libx.so");
+  EXPECT_TRUE(mapped.takes_probes);
+  for (const auto& [protection, flags] : {std::pair(PROT_READ | PROT_EXEC, MAP_SHARED),
+                                          std::pair(PROT_WRITE | PROT_EXEC, MAP_PRIVATE)}) {
+    const auto other =
+        parse_record(mapped_bytes("/usr/lib/libx.so", protection, flags), kInstructionHits);
+    ASSERT_TRUE(other);
+    EXPECT_FALSE(std::get<Mapped>(other->body).takes_probes) << protection << " " << flags;
+  }
 
   const auto sample = parse_record(sample_bytes(0x401000, 5), kInstructionHits);
   ASSERT_TRUE(sample);

@@ -2,6 +2,7 @@
 is said that there may be some."""
 
 import os
+import shutil
 
 import harness
 from coverage_harness import BY_UPROBES, CoverageTest, PRODUCT, called, count
@@ -133,6 +134,36 @@ class Unbound(CoverageTest):
         own = self.compile("whole", OWN + "int main(void) { return work(); }", "-DSEEN=")
         _, report = self.observe("sh", "-c", own + "; exit 3", **self.more())
         self.check_calls_within("whole", report)
+
+    @needs_samples
+    def test_a_file_that_another_has_replaced(self):
+        """What ran had a product of its own; what has its name at the end has none."""
+        other = self.compile("other", "int main(void) { return 0; }")
+        own = self.compile("whole", OWN + "int main(void) { return work(); }", "-DSEEN=")
+        for replace in ["mv %s %s", "cat %s > %s"]:
+            kept = self.path("kept")
+            shutil.copy(own, kept)
+            with self.subTest(replace):
+                _, report = self.observe(
+                    "sh", "-c", "%s; cp %s next; sleep 0.1; %s; %s; exit 3" % (
+                        kept, other, replace % ("next", kept), kept),
+                    cwd=os.path.dirname(kept))
+                self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
+                self.assertEqual(called(report)["own_routines"], [kept + " (deleted)"])
+
+    def test_thread_variables_of_a_fixed_place(self):
+        """The loader has little room for them once there is an auditor: a program would not start."""
+        source = ("__attribute__((tls_model(\"initial-exec\"))) __thread char pool[%d];"
+                  "int fill(int at) { return pool[at]++; }")
+        large = self.compile("liblarge.so", source % 20000, "-shared", "-fPIC")
+        small = self.compile("libsmall.so", source % 2632, "-shared", "-fPIC")
+        needs = self.compile("needs", "int fill(int); int main(void) { return 6 + fill(9); }",
+                             *self.needing(large))
+        done, _ = self.observe(needs)
+        self.assertEqual(done.returncode, 6, done.stderr)
+        other = self.compile("other", "int main(void) { return 6; }")
+        done, _ = self.observe("env", "LD_PRELOAD=" + small, other)  # as jemalloc
+        self.assertEqual(done.returncode, 6, done.stderr)
 
     @needs_samples
     def test_a_blas_that_is_only_loaded_is_not_called(self):

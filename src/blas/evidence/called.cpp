@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "src/observe/calls/probes.h"
 #include "src/observe/calls/routine_file.h"
 #include "src/observe/calls/uprobes.h"
+#include "src/observe/elf/elf_file.h"
 
 namespace hwprof::blas {
 
@@ -35,7 +37,10 @@ namespace {
 Result<void> define_all(observe::Uprobes& uprobes, const CommandFiles& files) {
   for (const std::string& path : files.candidates) {
     const auto file = observe::open_routine_file(path);
-    if (!file) continue;
+    if (!file) {
+      uprobes.beware_of_exceptions(observe::open_regular_file(path).get(), path);
+      continue;
+    }
     if (auto added = uprobes.add(*file); !added) return added;
   }
   return {};
@@ -157,7 +162,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   }
 }
 
-void finish_uprobes(observe::Uprobes& uprobes, const std::vector<pid_t>& left,
+void finish_uprobes(observe::Uprobes& uprobes, const std::vector<pid_t>& left, int exit_code,
                     report::Called& called) {
   called.how = "uprobe";
   called.numbers_reason = "uprobes read neither the flags of a call nor its operands";
@@ -173,6 +178,14 @@ void finish_uprobes(observe::Uprobes& uprobes, const std::vector<pid_t>& left,
     called.executions_going_on = executions.going_on();
   }
   called.blind_to = uprobes.notes();
+  // The kernel knows a breakpoint of its own by its address: a copy of the code stops the program.
+  if (exit_code == 128 + SIGTRAP) {
+    if (called.executions_watched == executions.count()) --*called.executions_watched;
+    called.blind_to.emplace_back(
+        "The command ended by SIGTRAP: where it runs a copy of code that uprobes watch, they are "
+        "the "
+        "cause, and --no-calls leaves them out.");
+  }
   called.blind_to.emplace_back(
       "Routines without a symbol (a static BLAS in a stripped file) are not seen.");
 }
@@ -216,7 +229,10 @@ CallWatch CallWatch::prepare(const CallWatchOptions& options) {
 
 std::vector<std::string> CallWatch::environment() const {
   if (!state_->audit) return {};
-  std::vector<std::string> variables = state_->audit->environment();
+  std::uint64_t thread_bytes = 0;
+  for (const std::string& path : state_->files.candidates)
+    thread_bytes += observe::ElfFile(path).fixed_thread_bytes();
+  std::vector<std::string> variables = state_->audit->environment(thread_bytes);
   if (state_->modules) variables.push_back(observe::Audit::modules_variable());
   return variables;
 }
@@ -249,9 +265,9 @@ void CallWatch::drain(std::vector<observe::TimedCall>* ended) {
   if (state_->uprobes) state_->uprobes->drain();
 }
 
-report::Called CallWatch::finish(const std::vector<pid_t>& left) {
+report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) {
   State& state = *state_;
-  if (state.uprobes) finish_uprobes(*state.uprobes, left, state.called);
+  if (state.uprobes) finish_uprobes(*state.uprobes, left, exit_code, state.called);
   if (state.audit) {
     const auto executions = state.executions ? state.executions->finish(left) : std::nullopt;
     finish_audit(*state.audit, state.files, executions, state.called, state.by_module, state.kinds);

@@ -143,7 +143,7 @@ void Evidence::finish(report::Run& record, const std::vector<pid_t>& left) {
   // First: judging samples takes time that is none of the program's.
   std::optional<observe::ThreadFacts> facts;
   if (state_->threads) facts = state_->threads->finish();
-  if (state_->calls) found.called = state_->calls->finish(left);
+  if (state_->calls) found.called = state_->calls->finish(left, record.exit);
   if (state_->live) {
     found.loaded = state_->live->loaded();
     blas::add_called_libraries(found.called, found.loaded);

@@ -54,6 +54,19 @@ std::string other_auditors(const std::string& library) {
   return others;
 }
 
+// Where there is an auditor, glibc (2.33 and later read this) sets the first thread's variables up
+// before it knows the program's files, with room for few of those that have a fixed place: 1.6 KiB.
+// With more, a program would not start. Each thread's stack has them too, so no more than needed:
+// jemalloc, which a variable or the program itself may load, takes 2.6 KiB.
+std::string room_for_thread_variables(std::uint64_t bytes) {
+  constexpr std::uint64_t kLeast = 4096, kMost = 1U << 20U, kOthers = 4096;
+  const char* set = std::getenv("GLIBC_TUNABLES");
+  // The last one counts.
+  return fmt::format("GLIBC_TUNABLES=glibc.rtld.optional_static_tls={}{}{}",
+                     bytes == 0 ? kLeast : std::min(bytes + kOthers, kMost),
+                     set != nullptr ? ":" : "", set != nullptr ? set : "");
+}
+
 }  // namespace
 
 Result<std::string> find_audit_library() {
@@ -108,8 +121,9 @@ Audit::~Audit() {
   if (table_ != nullptr) ::munmap(table_, sizeof(audit::Table));
 }
 
-std::vector<std::string> Audit::environment() const {
+std::vector<std::string> Audit::environment(std::uint64_t thread_bytes) const {
   return {"LD_AUDIT=" + other_auditors(library_) + library_,
+          room_for_thread_variables(thread_bytes),
           fmt::format("{}/proc/{}/fd/{}:{}", audit::kVariable, owner_, file_.get(), nonce_)};
 }
 

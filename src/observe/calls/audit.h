@@ -26,8 +26,9 @@ class Audit {
   Audit& operator=(Audit&&) = delete;
   ~Audit();
 
-  // LD_AUDIT, added to what is in there already, and the variable that names the table.
-  [[nodiscard]] std::vector<std::string> environment() const;
+  // LD_AUDIT and a tunable of the loader, added to what is in there already, and the variable that
+  // names the table. `thread_bytes`: what the program's files need (ElfFile::fixed_thread_bytes).
+  [[nodiscard]] std::vector<std::string> environment(std::uint64_t thread_bytes) const;
   // Where in the table a program tells in which module it is.
   static std::string modules_variable();
   // Programs that have begun to count, each exec() one.

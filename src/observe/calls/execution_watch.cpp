@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "src/observe/calls/mapped_file.h"
+#include "src/observe/elf/elf_file.h"
 
 namespace hwprof::observe {
 
@@ -32,20 +33,37 @@ void ExecutionWatch::apply(bool all) {
   for (const Record& record : rings_.in_order(all)) {
     executions_.apply(record);
     const auto* mapped = std::get_if<Mapped>(&record.body);
-    if (mapped != nullptr) add_file(*mapped);
+    if (mapped != nullptr) add_file(*mapped, record.time_ns);
   }
 }
 
-void ExecutionWatch::add_file(const Mapped& mapped) {
+void ExecutionWatch::add_file(const Mapped& mapped, std::uint64_t time_ns) {
   if (is_nameless_file(mapped)) more_files_ = true;
   // "[vdso]", "//anon": of no file.
   if (!mapped.path.starts_with('/') || mapped.path.starts_with("//")) return;
-  std::string path = mapped.path + (mapped.deleted ? " (deleted)" : "");
-  if (files_.size() < kMostFiles) {
-    files_.insert(std::move(path));
-  } else if (!files_.contains(path)) {
+  if (files_.size() >= kMostFiles && !files_.contains(mapped.path)) {
     more_files_ = true;
+    return;
   }
+  const MappedFile file{mapped.file.inode, mapped.generation, time_ns, mapped.deleted};
+  MappedFile& known = files_.try_emplace(mapped.path, file).first->second;
+  // One after the other, or in different mount namespaces.
+  if (mapped.deleted || known.inode != file.inode || known.generation != file.generation)
+    known.gone = true;
+}
+
+std::set<std::string> ExecutionWatch::files() const {
+  const Clocks now = Clocks::now();
+  std::set<std::string> paths;
+  for (const auto& [path, file] : files_) {
+    // By the inode alone: btrfs and overlayfs give mappings other device numbers.
+    const UniqueFd here = file.gone ? UniqueFd() : open_regular_file(path);
+    const auto version = version_of(here.get());
+    const bool as_mapped = version && file_id(here.get()).inode == file.inode &&
+                           unchanged_since_ns(*version, now) <= file.first_ns;
+    paths.insert(as_mapped ? path : path + " (deleted)");
+  }
+  return paths;
 }
 
 void ExecutionWatch::drain() {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,19 +30,24 @@ class ExecutionWatch {
   // Absent where records were lost, or the kernel took the events away. To be called at the end.
   // `left`: processes that may go on.
   std::optional<Count> finish(const std::vector<pid_t>& left);
-  // With " (deleted)" where the file was gone already.
-  [[nodiscard]] const std::set<std::string>& files() const { return files_; }
+  // By their paths; with " (deleted)" where the file is no longer there, or not as it was mapped.
+  [[nodiscard]] std::set<std::string> files() const;
 
  private:
   ExecutionWatch() : rings_(kRingBytes) {}
   void apply(bool all);
-  void add_file(const Mapped& mapped);
+  void add_file(const Mapped& mapped, std::uint64_t time_ns);
 
   static constexpr std::size_t kRingBytes = 64U << 10U;
   static constexpr std::size_t kMostFiles = 16384;
   Rings rings_;
   Executions executions_;
-  std::set<std::string> files_;
+  struct MappedFile {
+    std::uint64_t inode = 0, generation = 0;
+    std::uint64_t first_ns = 0;  // that it was mapped
+    bool gone = false;
+  };
+  std::map<std::string, MappedFile> files_;
   bool more_files_ = false;
 };
 

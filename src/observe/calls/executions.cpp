@@ -1,6 +1,25 @@
 #include "src/observe/calls/executions.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace hwprof::observe {
+namespace {
+
+// They run other programs' code out of copies or translations, to which neither a breakpoint of the
+// kernel nor a binding of the loader leads.
+bool is_translator(std::string_view path) {
+  constexpr std::array<std::string_view, 8> kBeginnings = {
+      "qemu-",  "box64",          "box86", "FEXInterpreter", "wine-preloader", "wine64-preloader",
+      "pinbin", "libdynamorio.so"};
+  if (path.find("/valgrind/") != std::string_view::npos) return true;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&](const auto& beginning) { return name.starts_with(beginning); });
+}
+
+}  // namespace
 
 // One that nobody told of runs a program, too.
 std::uint64_t Executions::in(pid_t pid) {
@@ -17,6 +36,7 @@ void Executions::apply(const Record& record) {
     process = {.execution = count_, .parent = process.parent};
   } else if (const auto* mapped = std::get_if<Mapped>(&record.body)) {
     unmapped_.erase(in(mapped->pid));
+    if (is_translator(mapped->path)) miss(mapped->pid);
   } else if (const auto* forked = std::get_if<Forked>(&record.body)) {
     if (forked->pid == forked->parent_pid) {
       in(forked->pid);

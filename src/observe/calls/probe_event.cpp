@@ -1,11 +1,14 @@
 #include "src/observe/calls/probe_event.h"
 
-#include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <iterator>
 #include <utility>
+
+#include "src/observe/calls/probes.h"
+#include "src/observe/perf/rings.h"
 
 namespace hwprof::observe {
 namespace {
@@ -24,6 +27,14 @@ std::uint64_t sum(const std::vector<UniqueFd>& events) {
 }
 
 }  // namespace
+
+perf_event_attr probe_attributes(bool before_exec) {
+  perf_event_attr attr = tree_event(kProbeHits, before_exec);
+  attr.disabled = before_exec ? 1 : 0;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  return attr;
+}
 
 void ProbeEvent::stop_recording() const { disable(recorded); }
 

@@ -2,12 +2,17 @@
 // started.
 #pragma once
 
+#include <linux/perf_event.h>
+
 #include <cstdint>
 #include <vector>
 
 #include "src/base/unique_fd.h"
 
 namespace hwprof::observe {
+
+// By the clock that the rest of hwprof goes by.
+perf_event_attr probe_attributes(bool before_exec);
 
 struct Hits {  // whether they were recorded or not
   std::uint64_t all = 0, recorded = 0;

@@ -1,16 +1,32 @@
 #include "src/observe/calls/routine_file.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
+#include "src/observe/calls/probe_place.h"
 #include "src/observe/elf/elf_file.h"
 
 namespace hwprof::observe {
+namespace {
+
+bool takes_probe(int file, std::uint64_t offset) {
+#if defined(__x86_64__)
+  std::array<std::uint8_t, kLongestInstruction> code{};
+  const ssize_t bytes = ::pread(file, code.data(), code.size(), static_cast<off_t>(offset));
+  return bytes > 0 && x86_takes_probe(std::span(code).first(static_cast<std::size_t>(bytes)));
+#else
+  return true;
+#endif
+}
+
+}  // namespace
 
 bool holds_foreign_code(int file) {
   const ElfFile elf(file);
@@ -26,25 +42,46 @@ std::optional<RoutineFile> open_routine_file(const std::string& path) {
 
 bool may_hold_routines(const std::string& path, bool products_alone) {
   UniqueFd file = open_regular_file(path);
-  if (!file.valid()) return true;
+  if (!file.valid() || holds_foreign_code(file.get())) return true;
   const auto found = read_routines(std::move(file), path);
+  if (found && !found->unseen.empty()) return true;
   return found && std::any_of(found->entries.begin(), found->entries.end(), [&](const auto& entry) {
            return entry.routine.blas && (entry.routine.timed || !products_alone);
          });
 }
 
+bool answers_for_blas(int file) {
+  const ElfFile elf(file);
+  bool answers = false, has_routines = false;  // a BLAS and LAPACK have an answer of their own
+  elf.each_symbol(SHT_DYNSYM, [&](const ElfSymbol& symbol) {
+    Routine routine;
+    if (!symbol.defined || symbol.type != STT_FUNC) return;
+    const std::string_view name = symbol.name;
+    answers = answers || name == "xerbla_" || name == "cblas_xerbla";
+    has_routines = has_routines || find_routine(symbol.name, routine);
+  });
+  return answers && !has_routines;
+}
+
 std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path) {
   const auto version = version_of(file.get()).value_or(FileVersion{});
-  RoutineFile found{path, file_id(file.get()), std::move(file), version, {}, false};
+  RoutineFile found{path, file_id(file.get()), std::move(file), version, {}, {}};
   const ElfFile elf(found.file.get());
   if (!elf.is_native()) return std::nullopt;
   const std::vector<ElfSegment> segments = elf.segments();
   std::unordered_set<std::uint64_t> seen;
+  bool cut = false;
+  std::string chosen, unusual, unprobed;  // a routine of each kind
   // The dynamic symbols first: theirs is the name to show where one place has several.
   for (const GElf_Word table : {GElf_Word{SHT_DYNSYM}, GElf_Word{SHT_SYMTAB}}) {
     elf.each_symbol(table, [&](const ElfSymbol& symbol) {
       Routine routine;
-      if (!symbol.defined || !symbol.function || !find_routine(symbol.name, routine)) return;
+      const bool code = symbol.type == STT_FUNC || symbol.type == STT_NOTYPE;
+      bool bare = false;
+      if (!symbol.defined || (!code && symbol.type != STT_GNU_IFUNC) ||
+          !find_spelling(symbol.name, routine, bare)) {
+        return;
+      }
       if (routine.lapack) return;  // a library that calls its own would be probed at each
       // A probe does not see what a plan was made for.
       if (routine.prepared == Prepared::kPlan || routine.prepared == Prepared::kPlanner) return;
@@ -53,16 +90,48 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
       };
       const auto segment = std::find_if(segments.begin(), segments.end(), holds);
       if (segment == segments.end()) return;
+      if (bare) {
+        if (table == SHT_DYNSYM && routine.blas) unusual = symbol.name;
+        return;
+      }
+      if (!code) {
+        chosen = symbol.name;
+        return;
+      }
       const std::uint64_t offset = symbol.address - segment->address + segment->offset;
       if (!seen.insert(offset).second) return;
+      if (!takes_probe(found.file.get(), offset)) {
+        unprobed = symbol.name;
+        return;
+      }
       if (found.entries.size() >= kMostEntryPoints) {
-        found.cut = true;
+        cut = true;
         return;
       }
       found.entries.push_back({symbol.name, offset, symbol.size, routine});
     });
   }
-  if (found.entries.empty()) return std::nullopt;
+  if (cut) {
+    found.unseen.push_back(fmt::format(
+        "has more routines than a BLAS can have: the first {} are watched", found.entries.size()));
+  }
+  // Where those begin that are called, the file does not say.
+  if (!chosen.empty()) {
+    found.unseen.push_back(fmt::format(
+        "chooses its {} when a program starts (IFUNC): calls of it are not seen", chosen));
+  }
+  if (!unprobed.empty()) {
+    found.unseen.push_back(fmt::format(
+        "has {} begin with an instruction at which the kernel sets no uprobe: calls of it are not "
+        "seen",
+        unprobed));
+  }
+  // As Fortran compilers of IBM and HP name routines; beside usual names it is a second one.
+  if (!unusual.empty() && found.entries.empty()) {
+    found.unseen.push_back(fmt::format(
+        "has {}, but no {}_: whether it is that of a BLAS is not known", unusual, unusual));
+  }
+  if (found.entries.empty() && found.unseen.empty()) return std::nullopt;
   return found;
 }
 

@@ -31,7 +31,8 @@ struct RoutineFile {
   UniqueFd file;
   FileVersion version;              // before it was read
   std::vector<EntryPoint> entries;  // each place in the file once
-  bool cut = false;                 // it has more than a BLAS can have: those are left out
+  // What it may have besides, and why that is not among the entries: as what follows its path.
+  std::vector<std::string> unseen;
 };
 // Absent when the file cannot be opened, is not regular, is not of this machine, or holds no
 // routine.
@@ -41,6 +42,10 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
 // Whether what it holds is code whose routines are not read: ELF of another word size or machine,
 // or Windows' format. Where a process has it mapped as code, its calls are not seen.
 bool holds_foreign_code(int file);
+
+// Whether it is who hears of wrong arguments in place of the BLAS (xerbla_), as Octave, which then
+// throws an exception: through a probe of the return, no exception finds its way.
+bool answers_for_blas(int file);
 
 // Whether a BLAS routine, or one of its products, may begin in it: true as well of a file that
 // cannot be opened.

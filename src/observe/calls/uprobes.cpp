@@ -30,6 +30,10 @@ constexpr std::size_t kSmallestRing = 256U << 10U, kLargestRing = 4U << 20U;
 // Each thread of a running process needs its own events on each CPU.
 constexpr std::size_t kMostDescriptors = 16384;
 constexpr std::size_t kMostNotes = 16;
+constexpr const char* kTooManyToTime =
+    "The time inside calls is not known: there were so many short ones that to time them would "
+    "have "
+    "slowed the program.";
 constexpr std::uint64_t kAlways = 0, kNever = ~std::uint64_t{0};
 
 std::size_t configured_cpus() {
@@ -42,14 +46,6 @@ std::size_t ring_bytes() {
 
 UniqueFd duplicate(const UniqueFd& file) {
   return UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
-}
-
-perf_event_attr probe_event(bool before_exec) {
-  perf_event_attr attr = tree_event(kProbeHits, before_exec);
-  attr.disabled = before_exec ? 1 : 0;
-  attr.use_clockid = 1;
-  attr.clockid = CLOCK_MONOTONIC;
-  return attr;
 }
 
 std::string kernel_release() {
@@ -70,9 +66,7 @@ Result<Uprobes> Uprobes::open() {
   TRY(ProbeGroup probes, ProbeGroup::make());
   Uprobes uprobes(std::move(probes));
   if (!return_probes_are_safe(kernel_release())) {
-    uprobes.timing_ = false;
-    uprobes.tally_.stop_timing();
-    uprobes.notes_.push_back(
+    uprobes.stop_timing(
         "The time inside calls is not measured: on this kernel (6.11 to 6.13) return probes would "
         "kill programs with a seccomp filter.");
   }
@@ -105,16 +99,13 @@ Result<void> Uprobes::add(const RoutineFile& file) {
     return {};
   }
   watched = {.path = file.path,
-             .from_ns = file.cut ? kNever : kAlways,
+             .from_ns = file.unseen.empty() ? kAlways : kNever,
              .file = duplicate(file.file),
              .version = file.version,
              .generation = probes_.generation()};
   ::inotify_add_watch(changes_.get(), fmt::format("/proc/self/fd/{}", watched.file.get()).c_str(),
                       IN_MODIFY | IN_ONESHOT);
-  if (file.cut) {
-    say(fmt::format("{} has more routines than a BLAS can have: the first {} are watched.",
-                    file.path, file.entries.size()));
-  }
+  for (const std::string& what : file.unseen) say(fmt::format("{} {}.", file.path, what));
   if (same_name) {
     say(fmt::format(
         "Two files are called {}, in turn or in different mount namespaces: their calls "
@@ -148,7 +139,7 @@ Result<void> Uprobes::keep_within_budget(std::size_t descriptors) {
 
 Result<void> Uprobes::open_thread(const Span& span, pid_t tid, bool before_exec) {
   if (span.records) {
-    perf_event_attr attr = probe_event(before_exec);
+    perf_event_attr attr = probe_attributes(before_exec);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
     add_task_records(attr);
@@ -179,7 +170,7 @@ Result<void> Uprobes::open_thread(const Span& span, pid_t tid, bool before_exec)
 }
 
 Result<void> Uprobes::open_event(std::size_t event, pid_t tid, bool before_exec) {
-  perf_event_attr attr = probe_event(before_exec);
+  perf_event_attr attr = probe_attributes(before_exec);
   attr.type = PERF_TYPE_TRACEPOINT;
   attr.config = probes_.formats()[event].type;
   const auto refused = [](int code) {
@@ -299,7 +290,8 @@ bool Uprobes::sees_all_calls(const Mapped& mapped, std::uint64_t time_ns) const 
   const KnownFile* known = known_files_.find(mapped, time_ns);
   if (known == nullptr || !known->probed) return known != nullptr;
   const auto watched = watched_files_.find(*known->probed);
-  return watched != watched_files_.end() && time_ns >= watched->second.from_ns;
+  return mapped.takes_probes && watched != watched_files_.end() &&
+         time_ns >= watched->second.from_ns;
 }
 
 void Uprobes::apply(const Record& record) {
@@ -336,14 +328,24 @@ void Uprobes::watch_late(const RoutineFile& file) {
   const std::size_t first = opened_.size();
   Result<void> opened = add(file);
   if (opened) opened = open_in_all({first, opened_.size(), false});
-  if (opened && !file.cut) {
+  if (opened && file.unseen.empty()) {
     say(fmt::format(
         "The first calls into {} may be missing: it was loaded before it could be watched.",
         file.path));
   } else if (!opened) {
     say(fmt::format("Some calls into {} are not seen: {}.", file.path, opened.error().what));
   }
-  watched_files_.at(file.id).from_ns = opened && !file.cut ? Clocks::now().monotonic_ns : kNever;
+  watched_files_.at(file.id).from_ns =
+      opened && file.unseen.empty() ? Clocks::now().monotonic_ns : kNever;
+}
+
+void Uprobes::beware_of_exceptions(int file, const std::string& path) {
+  if (!timing_ || !throws_.empty() || !answers_for_blas(file)) return;
+  throws_ = fmt::format(
+      "The time inside calls is not measured: {} is told of wrong arguments (xerbla_), and return "
+      "probes would end a program that throws an exception there.",
+      path);
+  if (!attached_) stop_timing(throws_);
 }
 
 void Uprobes::look_at(const Mapped& mapped, std::uint64_t time_ns) {
@@ -365,6 +367,7 @@ void Uprobes::look_at(const Mapped& mapped, std::uint64_t time_ns) {
     if (version_of(file.get()) != known->version) return;  // it is being written
     if (routines) watch_late(*routines);
     if (!routines) known->probed.reset();
+    if (!routines) beware_of_exceptions(file.get(), mapped.path);
   }
   known_files_.add(mapped, *std::move(known));
 }
@@ -424,30 +427,30 @@ void Uprobes::drain() {
   give_up_changed_files();
   look_at_new_files();
   apply(false);
-  if (timing_ && timing_costs_too_much(tally_.returns(), steady_clock::now() - began_)) {
-    stop_timing();
-  }
+  if (timing_ && !throws_.empty()) stop_timing(throws_);
+  if (timing_ && timing_costs_too_much(tally_.returns(), steady_clock::now() - began_))
+    stop_timing(kTooManyToTime);
   if (recording_ && recording_costs_too_much(entered_, steady_clock::now() - began_)) {
     stop_recording();
   }
 }
 
-void Uprobes::stop_timing() {
+void Uprobes::stop_timing(std::string why) {
   timing_ = false;
+  notes_.push_back(std::move(why));
   std::vector<UniqueFd> closed;
   for (std::size_t i = 0; i < opened_.size(); ++i) {
     if (is_return(i)) move_to(closed, opened_[i].take());
   }
-  close_later(std::move(closed));
-  apply(true);
+  if (!closed.empty()) {
+    close_later(std::move(closed));
+    apply(true);
+  }
   tally_.stop_timing();
-  notes_.push_back(
-      "The time inside calls is not known: there were so many short ones that to time them would "
-      "have slowed the program.");
 }
 
 void Uprobes::stop_recording() {
-  if (timing_) stop_timing();
+  if (timing_) stop_timing(kTooManyToTime);
   for (std::size_t i = 0; i < opened_.size(); ++i) {
     if (is_return(i)) continue;
     opened_[i].stop_recording();

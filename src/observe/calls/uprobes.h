@@ -51,6 +51,8 @@ class Uprobes {
 
   // Before attach(): defines the probes.
   Result<void> add(const RoutineFile& file);
+  // Calls are not timed where this file may throw exceptions through them.
+  void beware_of_exceptions(int file, const std::string& path);
   // A process that waits for its exec, or one that runs: with all that it has started.
   Result<void> attach(pid_t pid, bool before_exec);
   [[nodiscard]] std::vector<int> descriptors() const;
@@ -96,7 +98,7 @@ class Uprobes {
   void give_up(int generation);
   void close_later(std::vector<UniqueFd> events);
   void say(std::string note);
-  void stop_timing();
+  void stop_timing(std::string why);
   void stop_recording();
   void count_by_sample(std::uint64_t recorded, std::uint64_t others);
   void remove_probes();
@@ -107,6 +109,7 @@ class Uprobes {
   std::vector<UniqueFd> further_threads_;  // their mappings, forks and ends
   CallTally tally_;
   bool timing_ = true;
+  std::string throws_;     // who throws exceptions through calls, as a note; empty: nobody known
   bool recording_ = true;  // every call
   bool attached_ = false;
   std::uint64_t entered_ = 0, lost_ = 0;

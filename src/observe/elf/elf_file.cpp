@@ -49,6 +49,20 @@ int entries_of(const GElf_Shdr& header) {
   return header.sh_entsize > 0 ? static_cast<int>(header.sh_size / header.sh_entsize) : 0;
 }
 
+// Calls `take` with each entry of the dynamic section, and the header of that.
+template <class Take>
+void each_dynamic_entry(Elf* elf, const Take& take) {
+  each_section(elf, [&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != SHT_DYNAMIC) return false;
+    Elf_Data* data = elf_getdata(section, nullptr);
+    for (int i = 0; data != nullptr && i < entries_of(header); ++i) {
+      GElf_Dyn entry;
+      if (gelf_getdyn(data, i, &entry) != nullptr) take(header, entry);
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
 UniqueFd open_regular_file(const std::string& path) {
@@ -104,16 +118,10 @@ std::string ElfFile::interpreter() const {
 
 std::vector<std::string> ElfFile::dynamic_texts(GElf_Sxword tag) const {
   std::vector<std::string> texts;
-  each_section(elf_.get(), [&](Elf_Scn* section, const GElf_Shdr& header) {
-    if (header.sh_type != SHT_DYNAMIC) return false;
-    Elf_Data* data = elf_getdata(section, nullptr);
-    for (int i = 0; data != nullptr && i < entries_of(header); ++i) {
-      GElf_Dyn entry;
-      if (gelf_getdyn(data, i, &entry) == nullptr || entry.d_tag != tag) continue;
-      const char* text = elf_strptr(elf_.get(), header.sh_link, entry.d_un.d_val);
-      if (text != nullptr) texts.emplace_back(text);
-    }
-    return true;
+  each_dynamic_entry(elf_.get(), [&](const GElf_Shdr& header, const GElf_Dyn& entry) {
+    if (entry.d_tag != tag) return;
+    const char* text = elf_strptr(elf_.get(), header.sh_link, entry.d_un.d_val);
+    if (text != nullptr) texts.emplace_back(text);
   });
   return texts;
 }
@@ -167,6 +175,20 @@ std::uint64_t ElfFile::code_bytes() const {
   return bytes;
 }
 
+std::uint64_t ElfFile::fixed_thread_bytes() const {
+  std::uint64_t bytes = 0;
+  each_segment(elf_.get(), [&](const GElf_Phdr& header) {
+    if (header.p_type == PT_TLS) bytes = header.p_memsz;
+  });
+  bool fixed = false;
+  if (bytes > 0) {
+    each_dynamic_entry(elf_.get(), [&](const GElf_Shdr&, const GElf_Dyn& entry) {
+      fixed = fixed || (entry.d_tag == DT_FLAGS && (entry.d_un.d_val & DF_STATIC_TLS) != 0);
+    });
+  }
+  return fixed ? bytes : 0;
+}
+
 std::vector<ElfSegment> ElfFile::segments() const {
   std::vector<ElfSegment> segments;
   each_segment(elf_.get(), [&](const GElf_Phdr& header) {
@@ -188,7 +210,7 @@ void ElfFile::each_symbol(GElf_Word table,
       const char* name = elf_strptr(elf_.get(), header.sh_link, symbol.st_name);
       if (name == nullptr || *name == '\0') continue;
       take({name, symbol.st_value, symbol.st_size, symbol.st_shndx != SHN_UNDEF,
-            GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
+            static_cast<unsigned char>(GELF_ST_TYPE(symbol.st_info))});
     }
     return false;
   });

@@ -25,8 +25,10 @@ namespace hwprof::observe {
 struct ElfSymbol {
   const char* name;  // never empty; as long as the file is open
   std::uint64_t address = 0, size = 0;
-  bool defined = false;   // else the file takes it from another one
-  bool function = false;  // else data, a thread's variable, or of a kind that is not said
+  bool defined = false;  // else the file takes it from another one
+  // STT_...: STT_FUNC; STT_GNU_IFUNC, whose address is that of a function that chooses one;
+  // STT_NOTYPE, which assemblers leave on a function that nobody has called one.
+  unsigned char type = STT_NOTYPE;
 };
 
 struct ElfSegment {  // PT_LOAD
@@ -72,6 +74,9 @@ class ElfFile {
 
   [[nodiscard]] std::string build_id() const;  // "" when it has none
   [[nodiscard]] std::uint64_t code_bytes() const;
+  // Of its variables of a thread, where their place must be fixed when a program starts
+  // (DF_STATIC_TLS); else 0.
+  [[nodiscard]] std::uint64_t fixed_thread_bytes() const;
   [[nodiscard]] std::vector<ElfSegment> segments() const;
   // `table` is SHT_DYNSYM or SHT_SYMTAB.
   void each_symbol(GElf_Word table, const std::function<void(const ElfSymbol&)>& take) const;

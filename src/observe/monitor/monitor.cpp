@@ -37,7 +37,8 @@ constexpr milliseconds kReapTick{100};      // orphans that have ended wait so l
 constexpr milliseconds kSecondSignal{500};  // a terminal that goes away sends two that mean one
 constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;  // of one saved and the next
 // What hwprof puts into the environment of the command.
-constexpr std::string_view kVariables[] = {"LD_AUDIT=", "HWPROF_"};
+constexpr std::string_view kVariables[] = {
+    "LD_AUDIT=", "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=", "HWPROF_"};
 
 bool may_set(std::string_view variable, const std::vector<std::string>& more) {
   const auto begins = [&](std::string_view known) { return variable.starts_with(known); };
@@ -406,6 +407,14 @@ tl::unexpected<Error> no_process(pid_t pid) {
   return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
 }
 
+// Who has killed the first worker may kill the second one, too, if it is his. It reads nothing of
+// the observed user's: as a number that no user has, none but root can signal it.
+Account account_of_nobody(const Account& user) {
+  constexpr uid_t kNoUser = 65533;
+  if (::geteuid() != 0 || user.uid == 0 || !is_mapped(kNoUser)) return user;
+  return {.uid = kNoUser, .gid = kNoUser, .groups = {}, .name = {}, .home = {}};
+}
+
 Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const Account& user,
                          Channel hand, const WorkerTask& work,
                          const WorkerTaskAfterDeath& after_death) {
@@ -425,9 +434,11 @@ Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const 
       const WorkerTask say = [&](MonitorClient& client) { return after_death(client, death); };
       TRY(auto unheard, Channel::make_pair());  // it needs no hand
       unheard.first.close();
-      auto second = start_worker(user, std::move(unheard.second), options, say);
+      auto second = start_worker(account_of_nobody(user), std::move(unheard.second), options, say);
       if (second) {
         monitor.serve(*std::move(second));
+        if (!monitor.outcome() && !monitor.report())
+          spdlog::error("hwprof's worker {} twice: there is no report", monitor.death().how);
       } else {
         begun = error_of(second);
       }

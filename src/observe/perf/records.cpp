@@ -1,6 +1,7 @@
 #include "src/observe/perf/records.h"
 
 #include <asm/perf_regs.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -132,7 +133,9 @@ Mapped read_mapped(Reader& reader) {
   mapped.file.minor = reader.take<std::uint32_t>();
   mapped.file.inode = reader.take<std::uint64_t>();
   mapped.generation = reader.take<std::uint64_t>();
-  reader.take<std::uint64_t>();  // protection, flags
+  const auto protection = reader.take<std::uint32_t>();
+  const auto flags = reader.take<std::uint32_t>();
+  mapped.takes_probes = (protection & PROT_WRITE) == 0 && (flags & MAP_TYPE) != MAP_SHARED;
   mapped.path = reader.take_text();
   mapped.deleted = take_deleted_mark(mapped.path);
   return mapped;

@@ -47,6 +47,8 @@ struct Mapped {  // executable memory
   // Of the inode: another file that gets its number has another one, on most file systems. 0: not
   // known.
   std::uint64_t generation = 0;
+  // Private, and not writable: the kernel sets no uprobe in others (valid_vma() of its uprobes.c).
+  bool takes_probes = true;
 };
 struct Forked {  // a thread when both are of one process
   int pid = 0, parent_pid = 0, tid = 0;

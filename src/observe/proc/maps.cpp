@@ -52,7 +52,9 @@ std::optional<MapsLine> parse_line(std::string_view rest) {
                 .offset = *offset,
                 .file = {static_cast<std::uint32_t>(device->first),
                          static_cast<std::uint32_t>(device->second), *inode},
+                .writable = rights[1] == 'w',
                 .executable = rights[2] == 'x',
+                .shared = rights[3] == 's',
                 .deleted = false,
                 .path = unescaped(rest.substr(std::min(rest.find_first_not_of(' '), rest.size())))};
   line.deleted = take_deleted_mark(line.path);
@@ -73,8 +75,14 @@ std::vector<Mapped> mapped_code(int pid, std::string_view maps) {
   std::vector<Mapped> found;
   for (MapsLine& line : parse_maps(maps)) {
     if (!line.executable) continue;
-    found.push_back({pid, line.start, line.end - line.start, line.offset, line.file,
-                     line.path.empty() ? "//anon" : std::move(line.path), line.deleted});
+    found.push_back({.pid = pid,
+                     .start = line.start,
+                     .length = line.end - line.start,
+                     .offset = line.offset,
+                     .file = line.file,
+                     .path = line.path.empty() ? "//anon" : std::move(line.path),
+                     .deleted = line.deleted,
+                     .takes_probes = !line.writable && !line.shared});
   }
   return found;
 }

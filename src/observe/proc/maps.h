@@ -15,7 +15,8 @@ struct MapsLine {
   std::uint64_t start = 0, end = 0;
   std::uint64_t offset = 0;  // of `start` in the file
   FileId file;
-  bool executable = false;
+  bool writable = false, executable = false;
+  bool shared = false;
   bool deleted = false;  // the file that is mapped is no longer at its path
   std::string path;      // "[heap]", "anon_inode:[perf_event]"; "" for memory without a name
 };
