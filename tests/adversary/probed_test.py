@@ -98,7 +98,7 @@ class Probed(CoverageTest):
         self.check_unseen(self.of_library(BEGINS_WITH_AVX), "at which the kernel sets no uprobe")
 
     def test_code_is_writable(self):
-        self.check_unseen(self.of_library(PRODUCT, "-Wl,--omagic"))
+        self.check_unseen(self.of_library(PRODUCT, "-Wl,--omagic", "-nostdlib"))
 
     def test_a_name_is_not_the_usual_one(self):
         self.check_unseen(self.of_library(PRODUCT.replace("sgemm_", "sgemm"), symbol="sgemm"),
