@@ -21,7 +21,8 @@ class MappedFile {
     auto* header = static_cast<Elf64_Ehdr*>(memory_.get());
     std::memcpy(header->e_ident, ELFMAG, SELFMAG);
     header->e_phoff = sizeof *header;
-    header->e_phnum = 2;
+    header->e_phentsize = sizeof(Elf64_Phdr);
+    header->e_phnum = 3;
     auto* segments = reinterpret_cast<Elf64_Phdr*>(header + 1);
     segments[0].p_type = PT_LOAD;
     segments[0].p_flags = flags;
@@ -29,6 +30,8 @@ class MappedFile {
     segments[1].p_type = PT_GNU_RELRO;
     segments[1].p_vaddr = sealed_begin;
     segments[1].p_memsz = sealed_end - sealed_begin;
+    segments[2].p_type = PT_DYNAMIC;
+    segments[2].p_vaddr = 2 * kLargePage;
     map_.l_addr = base();
     map_.l_name = name_;
     map_.l_ld = reinterpret_cast<Elf64_Dyn*>(base() + 2 * kLargePage);  // empty

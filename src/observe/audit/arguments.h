@@ -2,8 +2,7 @@
 // has saved them.
 #pragma once
 
-#include <sys/syscall.h>
-
+#include "src/observe/audit/system_call.h"
 #include "src/observe/audit/table.h"
 #include "src/observe/routines/call_shape.h"
 
@@ -13,15 +12,6 @@ namespace hwprof::observe::audit {
 constexpr u32 place_of(signed char position) {
   const auto place = static_cast<u32>(position);
   return place < kArgumentRegisters ? place : place - kArgumentRegisters + kStackPlace;
-}
-
-// By a system call that copies from there and then fails whatever it finds, and that no filter
-// forbids, since every thread makes it (as abseil's AddressIsReadable()).
-inline bool is_readable_now(u64 address) {
-  constexpr u64 kSetBytes = 8;
-  constexpr long kNoSuchOperation = -1, kFault = -14;
-  return system_call(SYS_rt_sigprocmask, kNoSuchOperation,
-                     static_cast<long>(address & ~(kSetBytes - 1)), 0, kSetBytes) != kFault;
 }
 
 constexpr u64 page_of(u64 address) { return address >> 12; }

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "src/observe/audit/system_call.h"
 #include "src/observe/audit/table.h"
 
 namespace hwprof::observe::audit {
@@ -44,6 +45,8 @@ class ElfObject {
       take(*entry);
   }
 
+  // False: where its segments lie is not known; then it contains nothing.
+  [[nodiscard]] bool has_segments() const { return headers_.count > 0; }
   [[nodiscard]] bool contains(u64 address) const {
     return find_segment([&](const Elf64_Phdr& segment) {
              return segment.p_type == PT_LOAD && holds(segment, address);
@@ -114,16 +117,31 @@ class ElfObject {
     use(names_ + symbol.st_name, base_ + relocation.r_offset);
   }
 
-  // A shared library begins with its header; the linker has put it where its dynamic section is.
+  // A shared library begins with its header, but it need not be mapped where the addresses in the
+  // file count from: of one whose first segment has another address than 0, anything may lie there.
+  // The table behind it may lie in no segment; it is the file's own where it tells of the dynamic
+  // section that the loader has found.
   void find_headers(const link_map* map) {
     const auto* header = reinterpret_cast<const Elf64_Ehdr*>(base_);
-    if (base_ == 0 || reinterpret_cast<u64>(map->l_ld) < base_) return;
+    if (base_ == 0 || !is_readable_now(base_)) return;
     if (header->e_ident[EI_MAG0] != ELFMAG0 || header->e_ident[EI_MAG1] != ELFMAG1 ||
-        header->e_ident[EI_MAG2] != ELFMAG2 || header->e_ident[EI_MAG3] != ELFMAG3) {
+        header->e_ident[EI_MAG2] != ELFMAG2 || header->e_ident[EI_MAG3] != ELFMAG3 ||
+        header->e_phentsize != sizeof(Elf64_Phdr)) {
       return;
     }
-    headers_.first = reinterpret_cast<const Elf64_Phdr*>(base_ + header->e_phoff);
+    const u64 first = base_ + header->e_phoff, last = first + header->e_phnum * sizeof(Elf64_Phdr);
+    constexpr u64 kSmallestPage = 4096;
+    for (u64 at = first; at < last; at += kSmallestPage) {
+      if (!is_readable_now(at)) return;
+    }
+    if (!is_readable_now(last)) return;
+    headers_.first = reinterpret_cast<const Elf64_Phdr*>(first);
     headers_.count = header->e_phnum;
+    const auto is_own = [&](const Elf64_Phdr& segment) {
+      return segment.p_type == PT_DYNAMIC &&
+             base_ + segment.p_vaddr == reinterpret_cast<u64>(map->l_ld);
+    };
+    if (find_segment(is_own) == nullptr) headers_.count = 0;
   }
 
   // The loader has added the base to most addresses, but not where it may not write.

@@ -21,6 +21,7 @@
 
 #include "src/observe/audit/elf_object.h"
 #include "src/observe/audit/float_flags.h"
+#include "src/observe/audit/system_call.h"
 #include "src/observe/audit/table.h"
 #include "src/observe/audit/ticks.h"
 #include "src/observe/routines/blas_routine.h"
@@ -282,24 +283,32 @@ void note_addresses(const link_map* object) {
   leave(pending_lock);
 }
 
-const link_map* owner_of(const link_map* object, u64 address) {
+// Of the function `name` there; nullptr: not known.
+const link_map* owner_of(const link_map* object, const char* name, u64 address) {
+  const auto owns = [&](const ElfObject& file) {
+    return file.has_segments() ? file.contains(address) : file.defines(name, address);
+  };
   while (object->l_prev != nullptr) object = object->l_prev;
-  while (object != nullptr && !ElfObject(object, program_headers).contains(address))
-    object = object->l_next;
+  while (object != nullptr && !owns(ElfObject(object, program_headers))) object = object->l_next;
   return object;
 }
 
-// False: the loader has written none so far. In no file there is one that lies in another.
-bool bind_addresses(const link_map* caller) {
-  bool written = false;
+struct Addresses {
+  bool written = false;  // by the loader; in no file there is one that lies in another
+  u64 unknown = 0;       // whose file is not found, if they are written
+};
+
+Addresses bind_addresses(const link_map* caller) {
+  Addresses all;
   const ElfObject object(caller, program_headers);
   object.for_each_address(calls_bound_unsaid, [&](const char* name, u64 place) {
     NamedRoutine found;
     const u64 address = *reinterpret_cast<const u64*>(place);
     if (!may_be_routine(name, found) || address == 0) return;
     const bool is_stub = address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes;
-    const link_map* library = is_stub ? nullptr : owner_of(caller, address);
-    written = written || is_stub || library != nullptr;
+    const link_map* library = is_stub ? nullptr : owner_of(caller, name, address);
+    all.written = all.written || is_stub || library != nullptr;
+    if (!is_stub && library == nullptr) ++all.unknown;
     // In a program's own table: that asks us when it is called.
     if (library == nullptr || library == caller || *library->l_name == '\0') return;
     if (!is_routine(name, address, library, found)) return;
@@ -307,7 +316,7 @@ bool bind_addresses(const link_map* caller) {
     if (bound != address && !write_word(object, reinterpret_cast<u64*>(place), bound))
       add(table->unwatched);
   });
-  return written;
+  return all;
 }
 
 void forget(Pending& file) {
@@ -338,7 +347,9 @@ void bind_pending() {
   if (!take(pending_lock)) return add(table->unwatched);
   for (Pending& file : pending) {
     if (file.object == nullptr) continue;
-    if (bind_addresses(file.object) || *file.object->l_name == '\0') {
+    const Addresses found = bind_addresses(file.object);
+    if (found.written || *file.object->l_name == '\0') {
+      add(table->unwatched, found.unknown);
       forget(file);
     } else if (!file.tried) {
       come_first(file);
@@ -351,8 +362,9 @@ void start_file(u32 number, int count, char** arguments, char** environment) {
   Pending& file = pending[number];
   const auto start = reinterpret_cast<Start>(file.object->l_addr + file.start);
   bind_pending();
-  // It has but names that nobody defines.
+  // It has but names that nobody defines, or that we find nowhere.
   if (file.object != nullptr && take(pending_lock)) {
+    add(table->unwatched, bind_addresses(file.object).unknown);
     forget(file);
     leave(pending_lock);
   }

@@ -2,8 +2,7 @@
 // which module that is python/hwprof tells in the table.
 #pragma once
 
-#include <sys/syscall.h>
-
+#include "src/observe/audit/system_call.h"
 #include "src/observe/audit/table.h"
 
 namespace hwprof::observe::audit {

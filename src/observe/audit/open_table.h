@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
+#include "src/observe/audit/system_call.h"
 #include "src/observe/audit/table.h"
 
 namespace hwprof::observe::audit {

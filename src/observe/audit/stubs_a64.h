@@ -79,22 +79,6 @@ inline constexpr u32 kStackPlace = 20;  // of the first argument on the stack, b
 // Where the C library's description of a thread lies, by the thread pointer: before it.
 inline constexpr long kThreadFirst = -2304, kThreadLast = -64;
 
-inline long system_call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
-                        long f = 0) {
-  register long x8 asm("x8") = number;
-  register long x0 asm("x0") = a;
-  register long x1 asm("x1") = b;
-  register long x2 asm("x2") = c;
-  register long x3 asm("x3") = d;
-  register long x4 asm("x4") = e;
-  register long x5 asm("x5") = f;
-  asm volatile("svc #0"
-               : "+r"(x0)
-               : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-               : "memory");
-  return x0;
-}
-
 inline u64 thread_pointer() {
   u64 pointer;
   asm("mrs %0, tpidr_el0" : "=r"(pointer));

@@ -85,19 +85,6 @@ inline constexpr u32 kStackPlace = 18;  // of the first argument on the stack, b
 // Where the C library's description of a thread lies, by the thread pointer: around some 700 bytes.
 inline constexpr long kThreadFirst = 64, kThreadLast = 1536;
 
-inline long system_call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
-                        long f = 0) {
-  register long r10 asm("r10") = d;
-  register long r8 asm("r8") = e;
-  register long r9 asm("r9") = f;
-  long result;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-               : "rcx", "r11", "memory");
-  return result;
-}
-
 inline u64 thread_pointer() {
   u64 pointer;
   asm("movq %%fs:0, %0" : "=r"(pointer));

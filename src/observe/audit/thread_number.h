@@ -3,9 +3,8 @@
 // pointer; where is found out once, in the first thread.
 #pragma once
 
-#include <sys/syscall.h>
-
 #include "src/observe/audit/arguments.h"
+#include "src/observe/audit/system_call.h"
 
 namespace hwprof::observe::audit {
 

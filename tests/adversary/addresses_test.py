@@ -1,0 +1,110 @@
+"""Addresses of routines that the loader writes where the audit library must look before it reads or
+writes: the program runs as without it, and its calls are counted, or it is said that they are not."""
+
+import os
+import struct
+
+import harness
+from coverage_harness import CoverageTest, PRODUCT, called, count
+from evidence_harness import needs_samples
+
+# Calls by a table of addresses in a section that is only read, which begins with IN bytes.
+READ_ONLY = r"""
+typedef void (*Product)(const char*, const char*, const int*, const int*, const int*, const float*,
+                        const float*, const int*, const float*, const int*, const float*, float*,
+                        const int*);
+#ifdef SECTION
+__asm__(".section .products,\"" SECTION "\"\n .balign 8\n .skip " IN "\nproducts: .quad sgemm_\n"
+        " .skip 8192\n .previous\n");
+extern const char products[] __attribute__((visibility("hidden")));
+#else
+extern void sgemm_();
+static void (*volatile products[])() = {sgemm_};
+#endif
+__attribute__((visibility("default"))) int work(int times) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  Product product;
+  __builtin_memcpy(&product, (const void* volatile)products, sizeof product);
+  for (int i = 0; i < times; ++i) product("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return 0;
+}
+"""
+# [LIBRARY]: opened only then.
+MAIN = r"""
+#include <dlfcn.h>
+int work(int) __attribute__((weak));
+int main(int count, char** words) {
+  int (*opened)(int) = count > 1 ? (int (*)(int))dlsym(dlopen(words[1], RTLD_NOW), "work") : work;
+  opened(50);
+  return 7;
+}
+"""
+
+
+class Addresses(CoverageTest):
+    @staticmethod
+    def needing(*libraries):
+        """In front of the source, where the linker knows of no use of it yet."""
+        folders = ["-Wl,-rpath," + os.path.dirname(library) for library in libraries]
+        return ["-Wl,--no-as-needed", *folders, *libraries]
+
+    def caller(self, name, *flags, product=None):
+        return self.compile(name, READ_ONLY, "-shared", "-fPIC", "-w", *flags,
+                            *self.needing(product or self.library))
+
+    def observe_both(self, *libraries):
+        """Reports of a program that needs the libraries, and of one that opens the last."""
+        needs = self.compile("needs", MAIN, *self.needing(*libraries), "-ldl")
+        opens = self.compile("opens", MAIN, *self.needing(*libraries[:-1]), "-ldl")
+        for words in [[needs], [opens, libraries[-1]]]:
+            with self.subTest(words):
+                done, report = self.observe(*words, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                yield report
+
+    def check_not_denied(self, report):
+        if count(report) == 0:
+            self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
+            self.assertIn("not watched", " ".join(called(report)["blind_to"]))
+        else:
+            self.assertEqual(count(report), 50)
+
+    @needs_samples
+    def test_a_file_that_does_not_begin_at_its_base(self):
+        """Two that want the same place: what lies where the second one counts from is not its own."""
+        first = ["-Wl,-Ttext-segment=0x10000000"]
+        other = self.compile("libother.so", "int other(void) { return 3; }", "-shared", "-fPIC",
+                             *first)
+        for report in self.observe_both(other, self.caller("libhigh.so", *first)):
+            self.check_not_denied(report)
+        product = self.compile("libhighproduct.so", PRODUCT, "-shared", "-fPIC", *first)
+        library = self.caller("libuser.so", product=product)
+        for report in self.observe_both(other, library):
+            self.assertEqual(count(report), 50, called(report))
+
+    @needs_samples
+    def test_headers_in_no_segment(self):
+        """The loader reads the table at the file's end from the file; what is mapped is other."""
+        for gap in [0, 1 << 26]:
+            with self.subTest(gap):
+                library = self.caller("libend.so")
+                with open(library, "rb") as file:
+                    data = bytearray(file.read())
+                (begin,), (headers,) = (struct.unpack_from("<Q", data, 32),
+                                        struct.unpack_from("<H", data, 56))
+                table = bytes(data[begin:begin + 56 * headers])
+                data[begin:begin + 56 * headers] = bytes(56 * headers)
+                data += bytes(-len(data) % 4096 + gap)
+                struct.pack_into("<Q", data, 32, len(data))
+                with open(library, "wb") as file:
+                    file.write(data + table)
+                opens = self.compile("opens", MAIN, "-ldl")
+                done, report = self.observe(opens, library, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.check_not_denied(report)
+
+
+if __name__ == "__main__":
+    harness.main()
