@@ -71,6 +71,16 @@ class Addresses(CoverageTest):
         else:
             self.assertEqual(count(report), 50)
 
+    def test_addresses_in_memory_that_is_only_read(self):
+        """As of assemblers and old objects (DT_TEXTREL), in data and in code, at any place."""
+        for section in ["a", "ax"]:
+            for begin in [0, 1, 4096 - 4]:
+                with self.subTest([section, begin]):
+                    library = self.caller("libtext.so", '-DSECTION="%s"' % section,
+                                          '-DIN="%d"' % begin, "-Wl,-z,notext")
+                    for report in self.observe_both(library):
+                        self.assertEqual(count(report), 50, called(report))
+
     @needs_samples
     def test_a_file_that_does_not_begin_at_its_base(self):
         """Two that want the same place: what lies where the second one counts from is not its own."""

@@ -63,6 +63,15 @@ class ElfObject {
                     address < page_of(begin + segment.p_memsz);
            }) != nullptr;
   }
+  // What the loader leaves its page with once the file is relocated, as a segment's flags; 0: that
+  // is not known.
+  [[nodiscard]] u32 page_flags(u64 address) const {
+    if (is_sealed(address)) return PF_R;
+    const Elf64_Phdr* found = find_segment([&](const Elf64_Phdr& segment) {
+      return segment.p_type == PT_LOAD && holds(segment, address);
+    });
+    return found != nullptr ? found->p_flags : 0;
+  }
   // Loaded to be written: its pages hold no code.
   [[nodiscard]] bool is_data(u64 address) const {
     const Elf64_Phdr* found = find_segment([&](const Elf64_Phdr& segment) {
