@@ -42,6 +42,29 @@ int main(int count, char** words) {
 }
 """
 
+# Has a table of addresses, calls what is in one, or both.
+COPIED = r"""
+typedef void (*Product)(const char*, const char*, const int*, const int*, const int*, const float*,
+                        const float*, const int*, const float*, const int*, const float*, float*,
+                        const int*);
+#ifdef TABLE
+void sgemm_();
+TABLE Product table[5] = {0, 0, 0, (Product)sgemm_, 0};
+Product* where(void) { return table; }
+#else
+extern Product table[5];
+#endif
+#ifdef CALLS
+int main(void) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < 50; ++i) CALLS("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return 7;
+}
+#endif
+"""
+
 
 class Addresses(CoverageTest):
     @staticmethod
@@ -114,6 +137,28 @@ class Addresses(CoverageTest):
                 done, report = self.observe(opens, library, **self.more())
                 self.assertEqual(done.returncode, 7, done.stderr)
                 self.check_not_denied(report)
+
+    def test_addresses_that_the_program_has_a_copy_of(self):
+        """A variable of a library that a program names lies in the program, with what it held."""
+        table = self.compile("libtable.so", COPIED, "-shared", "-fPIC", "-w", "-DTABLE=",
+                             *self.needing(self.library))
+        for flags in [["-no-pie", "-fno-pie"], ["-pie", "-fPIE"],
+                      ["-no-pie", "-fno-pie", "-Wl,-z,now"]]:
+            with self.subTest(flags):
+                program = self.compile("copies", COPIED, "-w", *flags, "-DCALLS=table[3]",
+                                       *self.needing(table))
+                done, report = self.observe(program, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.assertEqual(count(report), 50, called(report))
+
+    @needs_samples
+    def test_addresses_in_variables_of_a_thread(self):
+        """The first thread has its own before anybody can be asked."""
+        program = self.compile("local", COPIED, "-w", "-DTABLE=static _Thread_local",
+                               "-DCALLS=table[3]", *self.needing(self.library))
+        done, report = self.observe(program, **self.more())
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.check_not_denied(report)
 
 
 if __name__ == "__main__":

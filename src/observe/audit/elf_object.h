@@ -80,6 +80,29 @@ class ElfObject {
     return found != nullptr && (found->p_flags & PF_X) == 0;
   }
 
+  // The first values of thread-local variables: the loader copies them for each thread.
+  [[nodiscard]] bool is_thread_local(u64 address) const {
+    return find_segment([&](const Elf64_Phdr& segment) {
+             return segment.p_type == PT_TLS && holds(segment, address);
+           }) != nullptr;
+  }
+
+  // Where this program has the variable of `library` that `address` is of, if the loader has copied
+  // it there; 0: it has not.
+  [[nodiscard]] u64 copy_of(const ElfObject& library, u64 address) const {
+    if (names_ == nullptr || symbols_ == nullptr) return 0;
+    for (u64 i = relative_; i < relocations_; ++i) {
+      if (ELF64_R_TYPE(first_relocation_[i].r_info) != kCopy) continue;
+      const Elf64_Sym& own = symbols_[ELF64_R_SYM(first_relocation_[i].r_info)];
+      const Elf64_Sym* copied =
+          library.find_symbol(names_ + own.st_name, [](const Elf64_Sym&) { return true; });
+      if (copied == nullptr) continue;
+      const u64 place = address - library.base_ - copied->st_value;
+      if (place < own.st_size) return base_ + first_relocation_[i].r_offset + place;
+    }
+    return 0;
+  }
+
   // Address of a function that the file exports; 0: there is none.
   [[nodiscard]] u64 function(const char* name) const {
     const Elf64_Sym* found = find_symbol(
@@ -114,10 +137,10 @@ class ElfObject {
  private:
 #if defined(__x86_64__)
   static constexpr u64 kGlobalData = R_X86_64_GLOB_DAT, kAbsolute = R_X86_64_64,
-                       kCall = R_X86_64_JUMP_SLOT;
+                       kCall = R_X86_64_JUMP_SLOT, kCopy = R_X86_64_COPY;
 #else
   static constexpr u64 kGlobalData = R_AARCH64_GLOB_DAT, kAbsolute = R_AARCH64_ABS64,
-                       kCall = R_AARCH64_JUMP_SLOT;
+                       kCall = R_AARCH64_JUMP_SLOT, kCopy = R_AARCH64_COPY;
 #endif
 
   template <class Use>

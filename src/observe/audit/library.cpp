@@ -283,12 +283,17 @@ void note_addresses(const link_map* object) {
   leave(pending_lock);
 }
 
+const link_map* first_of(const link_map* object) {
+  while (object->l_prev != nullptr) object = object->l_prev;
+  return object;
+}
+
 // Of the function `name` there; nullptr: not known.
 const link_map* owner_of(const link_map* object, const char* name, u64 address) {
   const auto owns = [&](const ElfObject& file) {
     return file.has_segments() ? file.contains(address) : file.defines(name, address);
   };
-  while (object->l_prev != nullptr) object = object->l_prev;
+  object = first_of(object);
   while (object != nullptr && !owns(ElfObject(object, program_headers))) object = object->l_next;
   return object;
 }
@@ -297,6 +302,20 @@ struct Addresses {
   bool written = false;  // by the loader; in no file there is one that lies in another
   u64 unknown = 0;       // whose file is not found, if they are written
 };
+
+bool write_address(const ElfObject& object, const link_map* caller, u64 place, u64 bound) {
+  auto* word = reinterpret_cast<u64*>(place);
+  const u64 address = *word;
+  if (!write_word(object, word, bound)) return false;
+  const link_map* program = first_of(caller);
+  if (*program->l_name == '\0' && program != caller) {
+    const ElfObject copies(program, program_headers);
+    auto* copy = reinterpret_cast<u64*>(copies.copy_of(object, place));
+    if (copy != nullptr && *copy == address && !write_word(copies, copy, bound)) return false;
+  }
+  // The threads that are there may have their copies.
+  return !object.is_thread_local(place);
+}
 
 Addresses bind_addresses(const link_map* caller) {
   Addresses all;
@@ -313,8 +332,7 @@ Addresses bind_addresses(const link_map* caller) {
     if (library == nullptr || library == caller || *library->l_name == '\0') return;
     if (!is_routine(name, address, library, found)) return;
     const u64 bound = bind(found.name, found.routine, address, caller, library);
-    if (bound != address && !write_word(object, reinterpret_cast<u64*>(place), bound))
-      add(table->unwatched);
+    if (bound != address && !write_address(object, caller, place, bound)) add(table->unwatched);
   });
   return all;
 }
