@@ -67,12 +67,6 @@ int main(void) {
 
 
 class Addresses(CoverageTest):
-    @staticmethod
-    def needing(*libraries):
-        """In front of the source, where the linker knows of no use of it yet."""
-        folders = ["-Wl,-rpath," + os.path.dirname(library) for library in libraries]
-        return ["-Wl,--no-as-needed", *folders, *libraries]
-
     def caller(self, name, *flags, product=None):
         return self.compile(name, READ_ONLY, "-shared", "-fPIC", "-w", *flags,
                             *self.needing(product or self.library))

@@ -1,5 +1,6 @@
 """What the tests share that ask whether each program was watched whole, and its calls counted."""
 
+import os
 import unittest
 
 import harness
@@ -59,6 +60,12 @@ class CoverageTest(EvidenceTest):
         self.library = self.compile("libproduct.so", PRODUCT, "-shared", "-fPIC",
                                     "-Wl,-soname,libproduct.so")
         self.program = self.compile("calls", CALLS, "-ldl")
+
+    @staticmethod
+    def needing(*libraries):
+        """In front of the source, where the linker knows of no use of it yet."""
+        folders = ["-Wl,-rpath," + os.path.dirname(library) for library in libraries]
+        return ["-Wl,--no-as-needed", *folders, *libraries]
 
     def more(self):
         return self.as_nobody() if AS_ROOT else {}

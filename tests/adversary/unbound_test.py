@@ -73,11 +73,6 @@ __attribute__((visibility("default"))) void dgesv_(const int* n) {
 
 
 class Unbound(CoverageTest):
-    @staticmethod
-    def needing(library):
-        """In front of the source, where the linker knows of no use of it yet."""
-        return ["-Wl,--no-as-needed,-rpath," + os.path.dirname(library), library]
-
     def plugin(self, *flags, in_start=0):
         return self.compile("libplugin.so", PLUGIN, "-shared", "-fPIC", "-fno-builtin", "-w",
                             "-DIN_START=%d" % in_start, *flags, *self.needing(self.library))

@@ -149,10 +149,11 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.blind_to.emplace_back(
       "Calls within one library and into static code are not seen: the dynamic loader binds none.");
   if (found.open > 0) {
-    called.blind_to.push_back(fmt::format(
-        "{} did not return (an exception, a longjmp or the end of the program): the time inside "
-        "those is not known.",
-        found.open == 1 ? "1 call" : fmt::format("{} calls", found.open)));
+    called.blind_to.push_back(
+        fmt::format("{} did not return (an exception, a longjmp or the end of the program), or the "
+                    "program lets "
+                    "nobody read the clock: the time inside those is not known.",
+                    found.open == 1 ? "1 call" : fmt::format("{} calls", found.open)));
   }
   if (audit.unwatched() > 0) {
     called.executions_watched.reset();

@@ -35,7 +35,9 @@
 #endif
 #include "src/observe/audit/arguments.h"
 #include "src/observe/audit/fftw.h"
+#include "src/observe/audit/filters.h"
 #include "src/observe/audit/module_calls.h"
+#include "src/observe/audit/named_routine.h"
 #include "src/observe/audit/onednn.h"
 #include "src/observe/audit/open_table.h"
 #include "src/observe/audit/operands.h"
@@ -108,8 +110,11 @@ bool take(u32& lock) {
 }
 void leave(u32& lock) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
 
+// 0: the program lets nobody read the clock.
 u64 ticks() {
+  if (load(reads_no_clock) != 0) return 0;
   if (table->clock == Clock::kCounter) return counter_ticks();
+  if (load(asks_nothing) != 0) return 0;
   timespec time{};
   system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
   return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
@@ -223,30 +228,6 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
   return stub < kStubs ? reinterpret_cast<u64>(hwprof_stubs + stub * kStubBytes) : address;
 }
 
-// A routine, by what its file may call it; then what it is to be known by.
-struct NamedRoutine {
-  Routine routine;
-  char usual[routine_names::kFortranBytes];
-  const char* name = nullptr;
-};
-
-bool may_be_routine(const char* name, NamedRoutine& found) {
-  const bool capitals = *name >= 'B' && *name <= 'Z';
-  bool bare = false;
-  if (!capitals && !find_spelling(name, found.routine, bare)) return false;
-  found.name = capitals || bare ? found.usual : name;
-  if (found.name == name) return true;
-  return routine_names::usual_spelling(name, found.usual) &&
-         (!capitals || find_routine(found.usual, found.routine));
-}
-
-// A function of the program's own may be called "dgemm", and take other arguments: a routine has
-// its usual name, too.
-bool is_routine(const char* name, u64 address, const link_map* library, NamedRoutine& found) {
-  return may_be_routine(name, found) &&
-         (found.name == name || ElfObject(library, program_headers).defines(found.name, address));
-}
-
 // Files that have addresses of routines in their data (-fno-plt, or in tables): the loader writes
 // them without a word. By la_activity() those of the program's start are there; those of a dlopen()
 // since glibc 2.41, before that they come behind it (elf/dl-open.c): there a function of ours
@@ -283,39 +264,10 @@ void note_addresses(const link_map* object) {
   leave(pending_lock);
 }
 
-const link_map* first_of(const link_map* object) {
-  while (object->l_prev != nullptr) object = object->l_prev;
-  return object;
-}
-
-// Of the function `name` there; nullptr: not known.
-const link_map* owner_of(const link_map* object, const char* name, u64 address) {
-  const auto owns = [&](const ElfObject& file) {
-    return file.has_segments() ? file.contains(address) : file.defines(name, address);
-  };
-  object = first_of(object);
-  while (object != nullptr && !owns(ElfObject(object, program_headers))) object = object->l_next;
-  return object;
-}
-
 struct Addresses {
   bool written = false;  // by the loader; in no file there is one that lies in another
   u64 unknown = 0;       // whose file is not found, if they are written
 };
-
-bool write_address(const ElfObject& object, const link_map* caller, u64 place, u64 bound) {
-  auto* word = reinterpret_cast<u64*>(place);
-  const u64 address = *word;
-  if (!write_word(object, word, bound)) return false;
-  const link_map* program = first_of(caller);
-  if (*program->l_name == '\0' && program != caller) {
-    const ElfObject copies(program, program_headers);
-    auto* copy = reinterpret_cast<u64*>(copies.copy_of(object, place));
-    if (copy != nullptr && *copy == address && !write_word(copies, copy, bound)) return false;
-  }
-  // The threads that are there may have their copies.
-  return !object.is_thread_local(place);
-}
 
 Addresses bind_addresses(const link_map* caller) {
   Addresses all;
@@ -325,14 +277,15 @@ Addresses bind_addresses(const link_map* caller) {
     const u64 address = *reinterpret_cast<const u64*>(place);
     if (!may_be_routine(name, found) || address == 0) return;
     const bool is_stub = address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes;
-    const link_map* library = is_stub ? nullptr : owner_of(caller, name, address);
+    const link_map* library = is_stub ? nullptr : owner_of(caller, name, address, program_headers);
     all.written = all.written || is_stub || library != nullptr;
     if (!is_stub && library == nullptr) ++all.unknown;
     // In a program's own table: that asks us when it is called.
     if (library == nullptr || library == caller || *library->l_name == '\0') return;
-    if (!is_routine(name, address, library, found)) return;
+    if (!is_routine(name, address, library, program_headers, found)) return;
     const u64 bound = bind(found.name, found.routine, address, caller, library);
-    if (bound != address && !write_address(object, caller, place, bound)) add(table->unwatched);
+    if (bound != address && !write_address(object, caller, place, bound, program_headers))
+      add(table->unwatched);
   });
   return all;
 }
@@ -462,15 +415,19 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
 }
 
 void hwprof_leave_call(const OpenCall* call, u64 result) {
-  const u64 ended = ticks(), lasted = ended - call->began;
-  count_numbers(end_float_flags(call->flags), lasted, call->counted->met);
+  const u64 ended = ticks();
+  const bool timed = call->began != 0 && ended != 0;
+  const u64 lasted = ended - call->began;
+  const FloatReport numbers = end_float_flags(call->flags);
+  if (call->stub->routine.prepared == Prepared::kPlanner) remember_result(*call, result);
+  if (!timed) return;
+  count_numbers(numbers, lasted, call->counted->met);
   add(call->counted->ticks, lasted);
   add(call->counted->returned);
   if (call->in_module != nullptr) {
     add(call->in_module->ticks, lasted);
     add(call->in_module->returned);
   }
-  if (call->stub->routine.prepared == Prepared::kPlanner) remember_result(*call, result);
   if (lasted >= table->long_ticks) record(*call, ended);
 }
 
@@ -515,8 +472,10 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
   if ((*flags & LA_SYMB_DLSYM) != 0) bind_pending();
   const uintptr_t address = symbol->st_value;
   const auto* of = reinterpret_cast<const link_map*>(*library);
+  if (const u64 watched = watch_filters(name, address); watched != 0) return watched;
   NamedRoutine found;
-  if (address == 0 || *caller == *library || !is_routine(name, address, of, found)) return address;
+  if (address == 0 || *caller == *library || !is_routine(name, address, of, program_headers, found))
+    return address;
   return bind(found.name, found.routine, address, reinterpret_cast<const link_map*>(*caller), of);
 }
 

@@ -21,6 +21,7 @@ inline const OpenModule* open_module(const OpenModules& open, u32 thread) {
   if (thread == 0) return nullptr;
   const OpenModule& own = open.threads[thread % kOpenThreads];
   if (load(own.thread) == thread) return load(own.module) != 0 ? &own : nullptr;
+  if (load(asks_nothing) != 0) return nullptr;
   const auto process = static_cast<u32>(system_call(SYS_getpid, 0));
   if (process == thread) return nullptr;
   const OpenModule& all = open.processes[process % kOpenProcesses];

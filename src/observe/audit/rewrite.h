@@ -3,6 +3,7 @@
 #pragma once
 
 #include <elf.h>
+#include <link.h>
 #include <sys/mman.h>
 
 #include "src/observe/audit/elf_object.h"
@@ -37,6 +38,38 @@ inline bool write_word(const ElfObject& object, u64* word, u64 value) {
   }
   if (fixed) protect(object, word, protection_of(flags));
   return true;
+}
+
+inline const link_map* first_of(const link_map* object) {
+  while (object->l_prev != nullptr) object = object->l_prev;
+  return object;
+}
+
+// Of the function `name` there; nullptr: not known.
+inline const link_map* owner_of(const link_map* object, const char* name, u64 address,
+                                const ProgramHeaders& own) {
+  const auto owns = [&](const ElfObject& file) {
+    return file.has_segments() ? file.contains(address) : file.defines(name, address);
+  };
+  object = first_of(object);
+  while (object != nullptr && !owns(ElfObject(object, own))) object = object->l_next;
+  return object;
+}
+
+// Of `object`, which is `caller`, and where the loader has copied it. False: not everywhere.
+inline bool write_address(const ElfObject& object, const link_map* caller, u64 place, u64 bound,
+                          const ProgramHeaders& own) {
+  auto* word = reinterpret_cast<u64*>(place);
+  const u64 address = *word;
+  if (!write_word(object, word, bound)) return false;
+  const link_map* program = first_of(caller);
+  if (*program->l_name == '\0' && program != caller) {
+    const ElfObject copies(program, own);
+    auto* copy = reinterpret_cast<u64*>(copies.copy_of(object, place));
+    if (copy != nullptr && *copy == address && !write_word(copies, copy, bound)) return false;
+  }
+  // The threads that are there may have their copies.
+  return !object.is_thread_local(place);
 }
 
 // Where the file says which function runs first of it; nullptr: it has none.

@@ -1,0 +1,138 @@
+// Programs that limit themselves: their system calls (seccomp), or the clock of the CPU
+// (PR_SET_TSC, which the strict mode of seccomp brings with it). From then on the audit library
+// asks for neither during a call, and what it would have asked for stays unknown: the shape of a
+// call whose arguments lie where nobody has looked before, the time that it took.
+//
+// It hears of it where prctl() and syscall() are bound: functions of ours look at their arguments
+// and jump on, with the caller's stack as it was, as a call of clone() needs. What a program does
+// by instructions of its own is not heard.
+#pragma once
+
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+
+#include "src/observe/audit/system_call.h"
+
+// clang-format off: as the assembler has it
+#if defined(__x86_64__)
+asm(R"(
+  .text
+  .irp name, prctl, syscall
+  .balign 16
+  .globl hwprof_\name
+  .hidden hwprof_\name
+  .type hwprof_\name, @function
+hwprof_\name:
+  .cfi_startproc
+  endbr64
+  pushq %rdi
+  pushq %rsi
+  pushq %rdx
+  pushq %rcx
+  pushq %r8
+  pushq %r9
+  pushq %rax
+  .cfi_adjust_cfa_offset 56
+  call hwprof_note_\name
+  popq %rax
+  popq %r9
+  popq %r8
+  popq %rcx
+  popq %rdx
+  popq %rsi
+  popq %rdi
+  .cfi_adjust_cfa_offset -56
+  jmp *hwprof_real_\name(%rip)
+  .cfi_endproc
+  .size hwprof_\name, . - hwprof_\name
+  .endr
+)");
+#else
+asm(R"(
+  .text
+  .irp name, prctl, syscall
+  .balign 16
+  .globl hwprof_\name
+  .hidden hwprof_\name
+  .type hwprof_\name, %function
+hwprof_\name:
+  .cfi_startproc
+  hint #34
+  stp x29, x30, [sp, #-80]!
+  .cfi_def_cfa_offset 80
+  .cfi_offset 29, -80
+  .cfi_offset 30, -72
+  stp x0, x1, [sp, #16]
+  stp x2, x3, [sp, #32]
+  stp x4, x5, [sp, #48]
+  stp x6, x7, [sp, #64]
+  bl hwprof_note_\name
+  ldp x0, x1, [sp, #16]
+  ldp x2, x3, [sp, #32]
+  ldp x4, x5, [sp, #48]
+  ldp x6, x7, [sp, #64]
+  ldp x29, x30, [sp], #80
+  .cfi_def_cfa_offset 0
+  .cfi_restore 29
+  .cfi_restore 30
+  adrp x16, hwprof_real_\name
+  ldr x16, [x16, #:lo12:hwprof_real_\name]
+  br x16
+  .cfi_endproc
+  .size hwprof_\name, . - hwprof_\name
+  .endr
+)");
+#endif
+// clang-format on
+
+namespace hwprof::observe::audit {
+
+inline u32 reads_no_clock = 0;
+
+}  // namespace hwprof::observe::audit
+
+extern "C" {
+extern const char hwprof_prctl[], hwprof_syscall[];
+// Where they jump to.
+__attribute__((visibility("hidden"), used)) inline unsigned long hwprof_real_prctl = 0;
+__attribute__((visibility("hidden"), used)) inline unsigned long hwprof_real_syscall = 0;
+
+__attribute__((visibility("hidden"), used)) inline void hwprof_note_prctl(int option,
+                                                                          unsigned long value) {
+  using namespace hwprof::observe::audit;
+  const bool limits = option == PR_SET_SECCOMP;
+  if (limits) __atomic_store_n(&asks_nothing, 1, __ATOMIC_RELEASE);
+  if ((limits && value == SECCOMP_MODE_STRICT) ||
+      (option == PR_SET_TSC && value == PR_TSC_SIGSEGV)) {
+    __atomic_store_n(&reads_no_clock, 1, __ATOMIC_RELEASE);
+  }
+}
+
+__attribute__((visibility("hidden"), used)) inline void hwprof_note_syscall(long number,
+                                                                            unsigned long first,
+                                                                            unsigned long second) {
+  if (number == SYS_prctl) hwprof_note_prctl(static_cast<int>(first), second);
+  if (number != SYS_seccomp) return;
+  if (first == SECCOMP_SET_MODE_STRICT) hwprof_note_prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+  if (first == SECCOMP_SET_MODE_FILTER) hwprof_note_prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER);
+}
+}
+
+namespace hwprof::observe::audit {
+
+// What `name` is to be bound to instead; 0: to what it is. A second function of that name, as in
+// another namespace of the loader, is left alone.
+inline u64 watch_filters(const char* name, u64 address) {
+  const bool is_prctl = routine_names::equal(name, "prctl");
+  if (address == 0 || (!is_prctl && !routine_names::equal(name, "syscall"))) return 0;
+  u64& real = is_prctl ? hwprof_real_prctl : hwprof_real_syscall;
+  u64 none = 0;
+  if (!__atomic_compare_exchange_n(&real, &none, address, false, __ATOMIC_RELAXED,
+                                   __ATOMIC_RELAXED) &&
+      none != address) {
+    return 0;
+  }
+  return reinterpret_cast<u64>(is_prctl ? hwprof_prctl : hwprof_syscall);
+}
+
+}  // namespace hwprof::observe::audit
