@@ -1,4 +1,4 @@
-"""Programs that limit their own system calls: LD_AUDIT must make none in their name."""
+"""Programs that leave LD_AUDIT little to work with: few system calls, a small stack."""
 
 import harness
 from coverage_harness import CoverageTest, called, count
@@ -39,6 +39,45 @@ WAYS = {
     "syscall": "syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0)",
 }
 
+# A routine whose arguments hwprof does not count, called on a stack that ends right above them.
+BANDED = r"""
+void dgbmv_(const char* t, const int* m, const int* n, const int* kl, const int* ku,
+            const double* alpha, const double* a, const int* lda, const double* x, const int* incx,
+            const double* beta, double* y, const int* incy) {
+  y[0] = *alpha * a[0] * x[0] + *beta * *incy;
+}
+"""
+COROUTINE = r"""
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <ucontext.h>
+void dgbmv_(const char*, const int*, const int*, const int*, const int*, const double*,
+            const double*, const int*, const double*, const int*, const double*, double*,
+            const int*);
+static ucontext_t first, other;
+static int n = 4, k = 1, ld = 3, one = 1;
+static double alpha = 1, a[12] = {2}, x[4] = {3}, y[4], beta = 1;
+static void run(void) {
+  dgbmv_("N", &n, &n, &k, &k, &alpha, a, &ld, x, &one, &beta, y, &one);
+}
+int main(void) {
+  const unsigned long size = 1 << 18;
+  char* stack = mmap(0, size + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mprotect(stack + 4096, size, PROT_READ | PROT_WRITE) != 0) return 9;
+  for (int unused = 0; unused < 4096; unused += 16) {
+    getcontext(&other);
+    other.uc_stack.ss_sp = stack + 4096;
+    other.uc_stack.ss_size = size - unused;
+    other.uc_link = &first;
+    makecontext(&other, run, 0);
+    y[0] = 0;
+    swapcontext(&first, &other);
+    if (y[0] != 7) return 8;
+  }
+  return 7;
+}
+"""
+
 
 class Limited(CoverageTest):
     def test_calls_where_no_system_call_is_allowed(self):
@@ -56,6 +95,14 @@ class Limited(CoverageTest):
                     timed = [site["time_ns"] for site in called(report)["calls"]]
                     # The strict mode takes the clock of the CPU as well.
                     self.assertTrue(way == "strict" or timed[0] > 0, called(report))
+
+    def test_a_stack_that_ends_above_the_arguments(self):
+        """They lie in one page or in two, and above them is nothing."""
+        library = self.compile("libbanded.so", BANDED, "-shared", "-fPIC")
+        program = self.compile("coroutine", COROUTINE, *self.needing(library))
+        done, report = self.observe(program, **self.more())
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(count(report, "dgbmv_"), 256, called(report))
 
     def test_other_uses_of_system_calls(self):
         """They pass as they are: results, errors, and a process made by hand."""

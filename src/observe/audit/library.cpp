@@ -383,13 +383,26 @@ void remember_result(const OpenCall& call, u64 result) {
   if (result != 0) remember_plan(result, slot < kSlotsOfShards ? 0 : slot - kSlotsOfShards + 1);
 }
 
+// Of most routines more arguments are copied than there are: above them a stack may end. Those that
+// are there lie in memory; where nothing may be asked, all are taken to be there.
+u32 words_to_copy(const Stub& stub, const u64* first) {
+  constexpr u64 kSmallestPage = 4096;
+  const u64 address = reinterpret_cast<u64>(first), left = kSmallestPage - address % kSmallestPage;
+  if (stub.stack_arguments * sizeof(*first) <= left || load(asks_nothing) != 0 ||
+      is_readable_now(address + left)) {
+    return stub.stack_arguments;
+  }
+  return static_cast<u32>(left / sizeof(*first));
+}
+
 }  // namespace
 
 const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
                               u64* stack_arguments) {
   const Stub& stub = stubs[number];
+  const u32 words = words_to_copy(stub, arguments + kStackPlace);
   // Not a loop that the compiler takes for memcpy(), which there is none of.
-  for (u32 i = 0; i < stub.stack_arguments; ++i) {
+  for (u32 i = 0; i < words; ++i) {
     stack_arguments[i] = arguments[kStackPlace + i];
   }
   Shard& shard = stub.site->shards[(thread_pointer() >> 12) % kShards];
