@@ -70,6 +70,28 @@ __attribute__((visibility("default"))) void dgesv_(const int* n) {
   sgemm_("N", "N", n, n, n, &one, a, n, b, n, &zero, c, n);
 }
 """
+# The same in a function that hwprof does not count, beside what computes nothing.
+OTHER = LAPACK.replace("dgesv_", "FUNCTION") + r"""
+__attribute__((visibility("default"))) long sum(long a, long b, long c, long d, long e, long f,
+                                                long g, double h) {
+  return a + b + c + d + e + f + g + (long)h;
+}
+__attribute__((visibility("default"))) void openblas_set_num_threads(int threads) {}
+"""
+OTHER_CALLER = r"""
+#include <dlfcn.h>
+void FUNCTION(const int*);
+long sum(long, long, long, long, long, long, long, double);
+void openblas_set_num_threads(int);
+static void (*volatile table[])(const int*) = {FUNCTION};
+int main(int count, char** words) {
+  const int n = 16;
+  openblas_set_num_threads(1);
+  if (count > 9) FUNCTION(&n);
+  CALL;
+  return 7;
+}
+"""
 
 
 class Unbound(CoverageTest):
@@ -173,6 +195,56 @@ class Unbound(CoverageTest):
                               *self.needing(blas))
         _, report = self.observe(solves, **self.more())
         self.check_calls_within("libopenblas.so.99", report)
+
+    def other_blas(self, function="dpbtrf_"):
+        return self.compile("libopenblas.so.99", OTHER, "-shared", "-fPIC",
+                            "-DFUNCTION=" + function, "-Wl,-soname,libopenblas.so.99")
+
+    @needs_samples
+    def test_a_blas_by_functions_that_are_not_counted(self):
+        """They may call the BLAS within their file: found by name, by address, or asked for."""
+        asked = '((void (*)(const int*))dlsym(dlopen("%s", 2), "dpbtrf_"))(&n)'
+        calls = [("dpbtrf_(&n)", []), ("dpbtrf_(&n)", ["-fno-plt"]), ("table[0](&n)", []),
+                 (asked, []), ("return sum(1, 1, 1, 1, 1, 1, 1, 0)", [])]
+        blas = self.other_blas()
+        for call, flags in calls:
+            with self.subTest([call, flags]):
+                call = call % blas if "%s" in call else call
+                program = self.compile("calls_other", OTHER_CALLER, "-w", *flags, "-ldl",
+                                       "-DFUNCTION=dpbtrf_", "-DCALL=" + call, *self.needing(blas))
+                done, report = self.observe(program, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.check_calls_within("libopenblas.so.99", report)
+        for function in ["LAPACKE_dpbtrf", "bli_dgemm", "scipy_dpbtrf_64_", "saxpby_"]:
+            with self.subTest(function):
+                program = self.compile("calls_other", OTHER_CALLER, "-w", "-fno-plt",
+                                       "-DFUNCTION=" + function, "-DCALL=%s(&n)" % function,
+                                       *self.needing(self.other_blas(function)))
+                done, report = self.observe(program, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.check_calls_within("libopenblas.so.99", report)
+
+    @needs_samples
+    def test_functions_that_are_only_bound_are_not_called(self):
+        """Nor is it a call to set the number of threads."""
+        blas = self.other_blas()
+        for flags in [[], ["-fno-plt"], ["-Wl,-z,now"]]:
+            with self.subTest(flags):
+                program = self.compile("binds_other", OTHER_CALLER, "-w", *flags, "-ldl",
+                                       "-DFUNCTION=dpbtrf_", "-DCALL=", *self.needing(blas))
+                done, report = self.observe(program, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.assertEqual(report["blas"]["verdict"], "not-called", report["blas"]["why"])
+
+    @needs_samples
+    def test_a_name_that_begins_like_that_of_a_blas(self):
+        """Of one that exports no routine, nobody binds any."""
+        own = self.compile("libsci_solver.so", OWN, '-DSEEN=__attribute__((visibility("hidden")))',
+                           "-shared", "-fPIC")
+        program = self.compile("solve", "int work(void); int main(void) { return work(); }",
+                               *self.needing(own))
+        _, report = self.observe(program, **self.more())
+        self.check_calls_within("libsci_solver.so", report)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ void write_something(audit::Table& table, Feed& feed) {
     case kFile: {
       audit::File& file = table.files[feed.below(audit::kFiles)];
       file.state = static_cast<audit::u32>(feed.below(4));
+      file.has_blas = file.others_called = 1;
       copy_text(feed.text(), file.path, sizeof file.path);
       return;
     }
@@ -141,6 +142,7 @@ void fuzz(std::string_view text) {
   must(calls.spans.size() <= 3000);
   for (const report::TraceSpan& span : calls.spans)
     must(span.start_ns >= 0 && span.duration_ns >= 0);
+  must(audit->blas_files().size() <= audit::kFiles);
   must(audit->processes() == table->processes && audit->unwatched() == table->unwatched);
   for (const auto* prepared : {&calls.primitives, &calls.transforms}) {
     for (const report::PreparedCall& call : *prepared) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -81,16 +82,20 @@ std::string ignores_audit(const CommandFiles& files) {
 using ExecutionCount = observe::ExecutionWatch::Count;
 
 // Of the mapped files those whose own code may have called a routine in them: a library of a BLAS
-// does so in LAPACK alone. Files that cannot be looked at are among them.
+// does so in LAPACK and in other functions that are not counted. One that only has the name of a
+// BLAS and exports none may do so in each. Files that cannot be looked at are among them.
 std::vector<std::string> find_own_routines(const std::set<std::string>& files,
+                                           const std::map<std::string, bool>& blas_files,
                                            const report::Called& called) {
   std::vector<std::string> own;
   for (const std::string& path : files) {
-    const bool served_lapack =
+    const auto blas = blas_files.find(path);
+    const bool served_more =
+        blas == blas_files.end() || blas->second ||
         std::any_of(called.lapack.begin(), called.lapack.end(),
                     [&](const report::CallSite& site) { return site.library == path; });
     const bool is_blas = is_library_of_blas(path);
-    if (is_blas && !served_lapack) continue;
+    if (is_blas && !served_more) continue;
     // LAPACK without a BLAS in it has some by such names all the same: crot_, csymv_.
     if (observe::may_hold_routines(path, is_blas)) own.push_back(path);
   }
@@ -275,7 +280,8 @@ report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) 
     const auto& calls = state.called.calls;
     if (state.called.how == "audit" && executions &&
         std::none_of(calls.begin(), calls.end(), is_work))
-      state.called.own_routines = find_own_routines(state.executions->files(), state.called);
+      state.called.own_routines =
+          find_own_routines(state.executions->files(), state.audit->blas_files(), state.called);
   }
   if (state.called.how == "uprobe")
     state.by_module.reason = "uprobes do not tell the module that a call was made in";

@@ -8,6 +8,8 @@
 // says that one was taken for zero, and is silent where it cost time.
 #pragma once
 
+#include "src/observe/audit/table.h"
+
 namespace hwprof::observe::audit {
 
 enum FloatFlag : unsigned { kInvalid = 1, kDenormal = 2, kUnderflow = 16 };
@@ -66,5 +68,19 @@ inline FloatReport end_float_flags(const FloatFlags& flags) {
 inline FloatFlags begin_float_flags() { return {}; }
 inline FloatReport end_float_flags(const FloatFlags& /*flags*/) { return {}; }
 #endif
+
+inline void count_numbers(const FloatReport& report, u64 lasted, MetNumbers& met) {
+  if (!kTellsFloatFlags) return;
+  if (!report.known) return add(met.untold);
+  if (report.denormal) {
+    add(met.denormal);
+    add(met.denormal_ticks, lasted);
+    add(met.denormal_log_ticks, log_of(lasted));
+  } else {
+    add(met.usual_log_ticks, log_of(lasted));
+  }
+  if (report.invalid) add(met.invalid);
+  if (report.flushed) add(met.flushed);
+}
 
 }  // namespace hwprof::observe::audit

@@ -41,6 +41,8 @@
 #include "src/observe/audit/onednn.h"
 #include "src/observe/audit/open_table.h"
 #include "src/observe/audit/operands.h"
+#include "src/observe/audit/others.h"
+#include "src/observe/audit/own_path.h"
 #include "src/observe/audit/prepared.h"
 #include "src/observe/audit/rewrite.h"
 #include "src/observe/audit/slots.h"
@@ -144,27 +146,6 @@ void record(const OpenCall& call, u64 ended) {
   __atomic_store_n(&place.number, number, __ATOMIC_RELEASE);
 }
 
-void note_nan(const Site& site) {
-  if (load(table->first_nan) != 0) return;
-  u64 none = 0;
-  __atomic_compare_exchange_n(&table->first_nan, &none, static_cast<u64>(&site - table->sites) + 1,
-                              false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-void count_numbers(const FloatReport& report, u64 lasted, MetNumbers& met) {
-  if (!kTellsFloatFlags) return;
-  if (!report.known) return add(met.untold);
-  if (report.denormal) {
-    add(met.denormal);
-    add(met.denormal_ticks, lasted);
-    add(met.denormal_log_ticks, log_of(lasted));
-  } else {
-    add(met.usual_log_ticks, log_of(lasted));
-  }
-  if (report.invalid) add(met.invalid);
-  if (report.flushed) add(met.flushed);
-}
-
 ProgramHeaders program_headers;
 
 // Constructors get the environment from the dynamic loader, before la_version() is called.
@@ -179,20 +160,6 @@ __attribute__((constructor)) void start(int /*count*/, char** /*arguments*/, cha
     if (table != nullptr) add(table->processes);
     return;
   }
-}
-
-// Of the program: the loader's own name for it is empty.
-char own_path[kPathBytes];
-
-void find_own_path() {
-  const long length =
-      system_call(SYS_readlinkat, AT_FDCWD, reinterpret_cast<long>("/proc/self/exe"),
-                  reinterpret_cast<long>(own_path), sizeof(own_path) - 1);
-  own_path[length > 0 ? length : 0] = '\0';
-}
-
-const char* path_of(const link_map* object) {
-  return object->l_name != nullptr && *object->l_name != '\0' ? object->l_name : own_path;
 }
 
 void fill(Stub& stub, const void* target, Site* site, const Routine& routine,
@@ -228,6 +195,22 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
   return stub < kStubs ? reinterpret_cast<u64>(hwprof_stubs + stub * kStubBytes) : address;
 }
 
+bool is_own_stub(u64 address) {
+  return address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes ||
+         is_other_stub(address);
+}
+
+// What a function of `library` is that is no routine by that name: a stub of those that are not
+// counted, or `address` itself.
+u64 bind_uncounted(const char* name, u64 address, const link_map* library, bool is_blas) {
+  if (!is_blas || !may_compute(name)) return address;
+  const u32 file = find_file(*table, path_of(library));
+  if (file == kFiles || !take(stubs_lock)) return add(table->unwatched), address;
+  const u64 bound = bind_other(address, &table->files[file].others_called);
+  leave(stubs_lock);
+  return bound;
+}
+
 // Files that have addresses of routines in their data (-fno-plt, or in tables): the loader writes
 // them without a word. By la_activity() those of the program's start are there; those of a dlopen()
 // since glibc 2.41, before that they come behind it (elf/dl-open.c): there a function of ours
@@ -250,7 +233,7 @@ void note_addresses(const link_map* object) {
   ElfObject(object, program_headers)
       .for_each_address(calls_bound_unsaid, [&any](const char* name, u64) {
         NamedRoutine found;
-        any = any || may_be_routine(name, found);
+        any = any || may_be_routine(name, found) || may_be_of_blas(name);
       });
   if (!any) return;
   if (!take(pending_lock)) return add(table->unwatched);
@@ -275,15 +258,20 @@ Addresses bind_addresses(const link_map* caller) {
   object.for_each_address(calls_bound_unsaid, [&](const char* name, u64 place) {
     NamedRoutine found;
     const u64 address = *reinterpret_cast<const u64*>(place);
-    if (!may_be_routine(name, found) || address == 0) return;
-    const bool is_stub = address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes;
+    const bool may_be = may_be_routine(name, found);
+    if (address == 0 || (!may_be && !may_be_of_blas(name))) return;
+    const bool is_stub = is_own_stub(address);
     const link_map* library = is_stub ? nullptr : owner_of(caller, name, address, program_headers);
     all.written = all.written || is_stub || library != nullptr;
-    if (!is_stub && library == nullptr) ++all.unknown;
+    if (may_be && !is_stub && library == nullptr) ++all.unknown;
     // In a program's own table: that asks us when it is called.
     if (library == nullptr || library == caller || *library->l_name == '\0') return;
-    if (!is_routine(name, address, library, program_headers, found)) return;
-    const u64 bound = bind(found.name, found.routine, address, caller, library);
+    u64 bound = address;
+    if (is_routine(name, address, library, program_headers, found)) {
+      bound = bind(found.name, found.routine, address, caller, library);
+    } else if (const ElfObject file(library, program_headers); file.function(name) == address) {
+      bound = bind_uncounted(name, address, library, serves_blas(file));
+    }
     if (bound != address && !write_address(object, caller, place, bound, program_headers))
       add(table->unwatched);
   });
@@ -395,6 +383,14 @@ u32 words_to_copy(const Stub& stub, const u64* first) {
   return static_cast<u32>(left / sizeof(*first));
 }
 
+// What we have told the loader to tell us of a file with each symbol: where it is, whether it has a
+// BLAS.
+constexpr uintptr_t kIsBlas = 1;
+static_assert(alignof(link_map) > kIsBlas);
+const link_map* object_of(uintptr_t cookie) {
+  return reinterpret_cast<const link_map*>(cookie & ~kIsBlas);
+}
+
 }  // namespace
 
 const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
@@ -414,7 +410,7 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
   const u64 before = __atomic_fetch_add(&counted.count, 1, __ATOMIC_RELAXED);
   if (has_shape && is_sampled(before, shape) && &counted != &shard.others &&
       sample_operands(stub.routine, arguments, counted)) {
-    note_nan(*stub.site);
+    note_nan(*table, *stub.site);
   }
   note_thread();
   ModuleCalls* in_module = calls_in_module(*table, thread_number(), *stub.site, counted);
@@ -456,7 +452,10 @@ __attribute__((visibility("default"))) unsigned la_version(unsigned offered) {
 
 __attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t /*space*/,
                                                            uintptr_t* cookie) {
-  *cookie = reinterpret_cast<uintptr_t>(object);
+  const bool is_blas = serves_blas(ElfObject(object, program_headers));
+  *cookie = reinterpret_cast<uintptr_t>(object) | (is_blas ? kIsBlas : 0);
+  const u32 file = is_blas ? find_file(*table, path_of(object)) : kFiles;
+  if (file < kFiles) __atomic_store_n(&table->files[file].has_blas, 1, __ATOMIC_RELAXED);
   note_addresses(object);
   return LA_FLG_BINDTO | LA_FLG_BINDFROM;
 }
@@ -464,7 +463,7 @@ __attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmi
 __attribute__((visibility("default"))) unsigned la_objclose(uintptr_t* cookie) {
   if (!take(pending_lock)) return 0;
   for (Pending& file : pending) {
-    if (file.object == reinterpret_cast<const link_map*>(*cookie)) file.object = nullptr;
+    if (file.object == object_of(*cookie)) file.object = nullptr;
   }
   leave(pending_lock);
   return 0;
@@ -484,12 +483,15 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
   // Who has opened a file asks for a symbol of it next.
   if ((*flags & LA_SYMB_DLSYM) != 0) bind_pending();
   const uintptr_t address = symbol->st_value;
-  const auto* of = reinterpret_cast<const link_map*>(*library);
+  const link_map* of = object_of(*library);
   if (const u64 watched = watch_filters(name, address); watched != 0) return watched;
   NamedRoutine found;
-  if (address == 0 || *caller == *library || !is_routine(name, address, of, program_headers, found))
-    return address;
-  return bind(found.name, found.routine, address, reinterpret_cast<const link_map*>(*caller), of);
+  if (address == 0 || *caller == *library) return address;
+  if (is_routine(name, address, of, program_headers, found))
+    return bind(found.name, found.routine, address, object_of(*caller), of);
+  const auto type = ELF64_ST_TYPE(symbol->st_info);
+  if (type != STT_FUNC && type != STT_GNU_IFUNC) return address;
+  return bind_uncounted(name, address, of, (*library & kIsBlas) != 0);
 }
 
 }  // extern "C"

@@ -91,4 +91,11 @@ inline bool sample_operands(const Routine& routine, const u64* arguments, Counte
   return nan;
 }
 
+inline void note_nan(Table& in, const Site& site) {
+  if (load(in.first_nan) != 0) return;
+  u64 none = 0;
+  __atomic_compare_exchange_n(&in.first_nan, &none, static_cast<u64>(&site - in.sites) + 1, false,
+                              __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 }  // namespace hwprof::observe::audit

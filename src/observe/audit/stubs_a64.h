@@ -69,6 +69,34 @@ hwprof_call_through:
   ret
   .cfi_endproc
   .size hwprof_call_through, . - hwprof_call_through
+
+  .balign 16
+  .globl hwprof_other_stubs
+  .hidden hwprof_other_stubs
+  .type hwprof_other_stubs, %function
+hwprof_other_stubs:
+  .set stub, 0
+  .rept 1024
+  .balign 16
+  hint #34
+  mov w16, #stub
+  b hwprof_jump_through
+  .set stub, stub + 1
+  .endr
+  .size hwprof_other_stubs, . - hwprof_other_stubs
+
+  .type hwprof_jump_through, %function
+hwprof_jump_through:
+  .cfi_startproc
+  adrp x17, hwprof_others
+  add x17, x17, :lo12:hwprof_others
+  add x16, x17, x16, lsl #4
+  ldr x17, [x16, #8]
+  str w17, [x17]
+  ldr x16, [x16]
+  br x16
+  .cfi_endproc
+  .size hwprof_jump_through, . - hwprof_jump_through
 )");
 // clang-format on
 

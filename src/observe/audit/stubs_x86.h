@@ -75,6 +75,40 @@ hwprof_call_through:
   ret
   .cfi_endproc
   .size hwprof_call_through, . - hwprof_call_through
+
+  .balign 16
+  .globl hwprof_other_stubs
+  .hidden hwprof_other_stubs
+  .type hwprof_other_stubs, @function
+hwprof_other_stubs:
+  .set stub, 0
+  .rept 1024
+  .balign 16
+  endbr64
+  movl $stub, %r11d
+  jmp hwprof_jump_through
+  .set stub, stub + 1
+  .endr
+  .size hwprof_other_stubs, . - hwprof_other_stubs
+
+  .type hwprof_jump_through, @function
+hwprof_jump_through:
+  .cfi_startproc
+  pushq %rax
+  .cfi_adjust_cfa_offset 8
+  shlq $4, %r11
+  leaq hwprof_others(%rip), %rax
+  addq %rax, %r11
+  movq 8(%r11), %rax
+  cmpl $0, (%rax)
+  jne 1f
+  movl $1, (%rax)
+1:
+  popq %rax
+  .cfi_adjust_cfa_offset -8
+  jmp *(%r11)
+  .cfi_endproc
+  .size hwprof_jump_through, . - hwprof_jump_through
 )");
 // clang-format on
 

@@ -18,7 +18,7 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x364c4c4143505748;  // "HWPCALL6", also in python/hwprof/_calls.py
+inline constexpr u64 kMagic = 0x374c4c4143505748;  // "HWPCALL7", also in python/hwprof/_calls.py
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
 inline constexpr u32 kSites = 512, kShards = 4, kShapes = 64;
@@ -54,6 +54,8 @@ inline void publish(u32& state) { __atomic_store_n(&state, kReady, __ATOMIC_RELE
 
 struct File {
   u32 state;
+  // 1: it exports products, so that calls of its other functions are told; there was one.
+  u32 has_blas, others_called;
   char path[kPathBytes];
 };
 
@@ -147,7 +149,7 @@ struct Table {
   Clock clock;
   u64 long_ticks;
   u64 processes;  // that have begun to count
-  u64 unwatched;  // bindings for which there was no room
+  u64 unwatched;  // bindings whose calls are not counted: there was no room, or no way
   // The thread that called first, and whether there were others: of one alone, calls follow each
   // other.
   u32 first_thread, more_threads;

@@ -19,6 +19,7 @@
 #include "src/base/own_parts.h"
 #include "src/base/text.h"
 #include "src/observe/audit/ticks.h"
+#include "src/observe/calls/bindings.h"
 
 namespace hwprof::observe {
 namespace {
@@ -131,6 +132,7 @@ std::string Audit::modules_variable() {
   return fmt::format("HWPROF_OPEN_MODULES={}", offsetof(audit::Table, open_modules));
 }
 
+std::map<std::string, bool> Audit::blas_files() const { return observe::blas_files(*table_); }
 std::uint64_t Audit::unplaced() const { return audit::load(table_->unplaced); }
 std::uint64_t Audit::processes() const { return audit::load(table_->processes); }
 std::uint64_t Audit::unwatched() const { return audit::load(table_->unwatched); }

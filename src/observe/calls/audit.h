@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Audit {
   [[nodiscard]] std::uint64_t processes() const;
   // Bindings that found no room in the table.
   [[nodiscard]] std::uint64_t unwatched() const;
+  // Files that export products, and whether a function of theirs was called that is not counted.
+  [[nodiscard]] std::map<std::string, bool> blas_files() const;
   // Calls in a module that found no room there.
   [[nodiscard]] std::uint64_t unplaced() const;
   // Reads the records of long calls before others take their places: 20 ms are soon enough.

@@ -146,4 +146,14 @@ Bindings read_sites(const audit::Table& table, double ns_per_tick) {
   return merged;
 }
 
+std::map<std::string, bool> blas_files(const audit::Table& table) {
+  std::map<std::string, bool> files;
+  for (const audit::File& file : table.files) {
+    if (load(file.state) != audit::kReady || load(file.has_blas) == 0) continue;
+    bool& called = files[canonical(text_in(file.path))];
+    called = called || load(file.others_called) != 0;
+  }
+  return files;
+}
+
 }  // namespace hwprof::observe

@@ -36,6 +36,9 @@ using Backends = std::map<std::string, std::string>;
 
 Bindings read_sites(const audit::Table& table, double ns_per_tick);
 
+// The files that export products, and whether a function of theirs was called that is not counted.
+std::map<std::string, bool> blas_files(const audit::Table& table);
+
 // Of the symbol of a site.
 std::string symbol_of(const audit::Site& site);
 
