@@ -14,7 +14,7 @@ typedef void (*Product)(const char*, const char*, const int*, const int*, const 
                         const float*, const int*, const float*, const int*, const float*, float*,
                         const int*);
 #ifdef SECTION
-__asm__(".section .products,\"" SECTION "\"\n .balign 8\n .skip " IN "\nproducts: .quad sgemm_\n"
+__asm__(".section " SECTION "\n .balign 4096\n .skip " IN "\nproducts: .quad sgemm_\n"
         " .skip 8192\n .previous\n");
 extern const char products[] __attribute__((visibility("hidden")));
 #else
@@ -89,10 +89,11 @@ class Addresses(CoverageTest):
             self.assertEqual(count(report), 50)
 
     def test_addresses_in_memory_that_is_only_read(self):
-        """As of assemblers and old objects (DT_TEXTREL), in data and in code, at any place."""
-        for section in ["a", "ax"]:
+        """As of assemblers and old objects (DT_TEXTREL), or sealed: data and code, at any place."""
+        for name, flags in [(".products", "a"), (".products", "ax"), (".data.rel.ro", "aw")]:
             for begin in [0, 1, 4096 - 4]:
-                with self.subTest([section, begin]):
+                with self.subTest([name, flags, begin]):
+                    section = '%s,\\"%s\\"' % (name, flags)
                     library = self.caller("libtext.so", '-DSECTION="%s"' % section,
                                           '-DIN="%d"' % begin, "-Wl,-z,notext")
                     for report in self.observe_both(library):

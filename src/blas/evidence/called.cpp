@@ -163,7 +163,8 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   if (audit.unwatched() > 0) {
     called.executions_watched.reset();
     called.blind_to.push_back(fmt::format(
-        "{} bindings were not watched: the table is full, or the loader told of them too late.",
+        "{} bindings were not watched: the table is full, the loader told of them too late, or has "
+        "copied their addresses for threads.",
         audit.unwatched()));
   }
 }

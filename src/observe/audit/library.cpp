@@ -294,7 +294,7 @@ void come_first(Pending& file) {
   u64* start = start_of(object);
   // Not sealed again: where the loader is about to write more, it does so itself.
   if (start == nullptr || !object.is_data(reinterpret_cast<u64>(start)) ||
-      !protect(object, start, PROT_READ | PROT_WRITE))
+      !protect(object, reinterpret_cast<u64>(start), PROT_READ | PROT_WRITE))
     return add(table->unwatched);
   file.start = *start;
   const auto ours = reinterpret_cast<u64>(starter_of(static_cast<u32>(&file - pending)));

@@ -11,12 +11,9 @@
 
 namespace hwprof::observe::audit {
 
-// Of the whole pages.
-inline bool protect(const ElfObject& object, const u64* word, long protection) {
-  const u64 first = object.page_of(reinterpret_cast<u64>(word)),
-            last = object.page_of(reinterpret_cast<u64>(word) + sizeof(*word) - 1);
-  return system_call(SYS_mprotect, static_cast<long>(first),
-                     static_cast<long>(last - first + object.page_bytes()), protection) == 0;
+inline bool protect(const ElfObject& object, u64 address, long protection) {
+  return system_call(SYS_mprotect, static_cast<long>(object.page_of(address)),
+                     static_cast<long>(object.page_bytes()), protection) == 0;
 }
 
 inline long protection_of(u32 flags) {
@@ -24,19 +21,41 @@ inline long protection_of(u32 flags) {
          ((flags & PF_X) != 0 ? PROT_EXEC : 0);
 }
 
-// What is not to be written is left as it was found: sealed data, and read-only data and code that
-// the loader has written all the same (DT_TEXTREL). There a word need not be aligned.
-inline bool write_word(const ElfObject& object, u64* word, u64 value) {
-  const u32 flags = object.page_flags(reinterpret_cast<u64>(word));
-  if (flags == 0) return false;
-  const bool fixed = (flags & PF_W) == 0;
-  if (fixed && !protect(object, word, protection_of(flags | PF_W))) return false;
-  if (reinterpret_cast<u64>(word) % sizeof(*word) == 0) {
-    __atomic_store_n(word, value, __ATOMIC_RELEASE);
-  } else {
-    __builtin_memcpy(word, &value, sizeof(value));
+// A page of the file that is to be written, and then left as it was found: sealed data, or
+// read-only data and code that the loader has written all the same (DT_TEXTREL).
+class OpenedPage {
+ public:
+  OpenedPage(const ElfObject& object, u64 address)
+      : object_(object), address_(address), flags_(object.page_flags(address)) {
+    const bool fixed = flags_ != 0 && (flags_ & PF_W) == 0;
+    changed_ = fixed && protect(object_, address_, protection_of(flags_ | PF_W));
   }
-  if (fixed) protect(object, word, protection_of(flags));
+  OpenedPage(const OpenedPage&) = delete;
+  OpenedPage& operator=(const OpenedPage&) = delete;
+  ~OpenedPage() {
+    if (changed_) protect(object_, address_, protection_of(flags_));
+  }
+  [[nodiscard]] bool writable() const { return changed_ || (flags_ & PF_W) != 0; }
+
+ private:
+  const ElfObject& object_;
+  u64 address_;
+  u32 flags_;
+  bool changed_;
+};
+
+// A word need not be aligned, and may lie in two pages.
+inline bool write_word(const ElfObject& object, u64* word, u64 value) {
+  const u64 begin = reinterpret_cast<u64>(word), last = begin + sizeof(*word) - 1;
+  const OpenedPage first(object, begin);
+  if (begin % sizeof(*word) == 0) {
+    if (first.writable()) __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    return first.writable();
+  }
+  // Of one page twice: what the second finds and leaves is what the first has found.
+  const OpenedPage second(object, last);
+  if (!first.writable() || !second.writable()) return false;
+  __builtin_memcpy(word, &value, sizeof(value));
   return true;
 }
 
