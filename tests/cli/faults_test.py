@@ -1,10 +1,13 @@
 """hwprof run: the time that a program spends in page faults, by function and line."""
 
 import json
+import platform
+import subprocess
 import sys
+import unittest
 
 import harness
-from evidence_harness import needs_root, needs_samples
+from evidence_harness import EvidenceTest, needs_root, needs_samples
 from harness import environment, hwprof
 from run_harness import PLAIN, RunTest
 
@@ -23,6 +26,59 @@ import time
 end = time.process_time() + 0.7
 while time.process_time() < end: sum(range(1000))
 """
+# Takes blocks at the top of its heap and frees them, ROUNDS times; prints how often the heap's end
+# was another one, and page faults.
+AT_THE_TOP = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+static char* end;
+static int moved(void) {
+  char* last = end;
+  end = sbrk(0);
+  return end != last;
+}
+int main(int count, char** words) {
+  enum { kBlocks = 40, kBytes = 100000 };
+  char* blocks[kBlocks];
+  struct rusage before, after;
+  int moves = 0;
+  (void)count;
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  getrusage(RUSAGE_SELF, &before);
+  for (int round = 0; round < atoi(words[1]); ++round) {
+    for (int i = 0; i < kBlocks; ++i, moves += moved()) {
+      blocks[i] = malloc(kBytes);
+      memset(blocks[i], 1, kBytes);
+    }
+    for (int i = 0; i < kBlocks; ++i, moves += moved()) free(blocks[i]);
+  }
+  getrusage(RUSAGE_SELF, &after);
+  printf("%d %ld\n", moves, after.ru_minflt - before.ru_minflt);
+  return 0;
+}
+"""
+
+
+class Heap(EvidenceTest):
+    @unittest.skipUnless(platform.libc_ver()[0] == "glibc", "another C library than glibc")
+    def test_it_grows_and_shrinks_as_it_does_alone(self):
+        """Under LD_AUDIT glibc's malloc() never moved the heap's end, and gave nothing back."""
+        # Of a program whose functions are all bound at its start, too.
+        for flags in [[], ["-Wl,-z,now"], ["-fno-plt"]]:
+            with self.subTest(flags):
+                program = self.compile("top", AT_THE_TOP, "-fno-builtin", *flags)
+                alone = subprocess.run([program, "20"], stdout=subprocess.PIPE, check=True).stdout
+                watched, report = self.observe(program, "20", options=["--no-ladder",
+                                                                      "--no-samples"])
+                called = report["blas"]["evidence"]["called"]
+                self.assertEqual(called["executions_watched"], 1, called)
+                for ours, theirs in zip(watched.stdout.split(), alone.split()):
+                    self.assertAlmostEqual(int(ours), int(theirs), delta=10 + int(theirs) // 50)
+                self.assertGreater(int(alone.split()[0]), 20, "it moves the end of its heap")
 
 
 @needs_root  # who may sample the kernel

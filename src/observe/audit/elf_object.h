@@ -103,11 +103,20 @@ class ElfObject {
     return 0;
   }
 
-  // Address of a function that the file exports; 0: there is none.
-  [[nodiscard]] u64 function(const char* name) const {
+  struct Code {
+    const unsigned char* begin = nullptr;
+    u64 bytes = 0;
+  };
+  // Of a function that the file exports; nothing: there is none.
+  [[nodiscard]] Code code(const char* name) const {
     const Elf64_Sym* found = find_symbol(
         name, [](const Elf64_Sym& symbol) { return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC; });
-    return found != nullptr ? base_ + found->st_value : 0;
+    if (found == nullptr) return {};
+    return {reinterpret_cast<const unsigned char*>(base_ + found->st_value), found->st_size};
+  }
+  // Its address; 0: there is none.
+  [[nodiscard]] u64 function(const char* name) const {
+    return reinterpret_cast<u64>(code(name).begin);
   }
   // Whether what it exports as `name` begins there.
   [[nodiscard]] bool defines(const char* name, u64 address) const {

@@ -44,6 +44,7 @@
 #include "src/observe/audit/others.h"
 #include "src/observe/audit/own_path.h"
 #include "src/observe/audit/prepared.h"
+#include "src/observe/audit/program_break.h"
 #include "src/observe/audit/rewrite.h"
 #include "src/observe/audit/slots.h"
 #include "src/observe/audit/thread_number.h"
@@ -450,8 +451,9 @@ __attribute__((visibility("default"))) unsigned la_version(unsigned offered) {
   return offered < LAV_CURRENT ? offered : LAV_CURRENT;
 }
 
-__attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t /*space*/,
+__attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t space,
                                                            uintptr_t* cookie) {
+  if (space == LM_ID_BASE) allow_break(ElfObject(object, program_headers));
   const bool is_blas = serves_blas(ElfObject(object, program_headers));
   *cookie = reinterpret_cast<uintptr_t>(object) | (is_blas ? kIsBlas : 0);
   const u32 file = is_blas ? find_file(*table, path_of(object)) : kFiles;
