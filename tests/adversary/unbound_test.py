@@ -5,8 +5,8 @@ import os
 import shutil
 
 import harness
-from coverage_harness import BY_UPROBES, CoverageTest, PRODUCT, called, count
-from evidence_harness import has_uprobes, needs_samples
+from coverage_harness import BY_UPROBES, CoverageTest, PRODUCT, called, count, needs_uprobes
+from evidence_harness import has_uprobes, needs_samples, sites
 
 # Calls sgemm_ by its address in this file's data, which the loader writes: from a table, and with
 # -fno-plt always. Its constructor hands it to the program, so that nobody asks for a symbol.
@@ -35,6 +35,7 @@ __attribute__((constructor)) static void start(void) {
   if (take_plugin) take_plugin(work);
 }
 """
+BY_BOTH = ["--no-ladder", "--calls-by", "both"]
 # LIBRARY TIMES [new]: the third word opens it in a namespace of its own.
 HOST = r"""
 #define _GNU_SOURCE
@@ -60,6 +61,19 @@ __attribute__((visibility("default"))) int work(void) {
   const float one = 1, zero = 0;
   for (int i = 0; i < 50; ++i) sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
   return 0;
+}
+"""
+# Calls that one, and the product of another library 30 times.
+SOLVES = r"""
+int work(void);
+void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*,
+            const float*, const int*, const float*, const int*, const float*, float*, const int*);
+int main(void) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < 30; ++i) sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return work();
 }
 """
 # What calls a BLAS of its own under the name of LAPACK.
@@ -151,6 +165,50 @@ class Unbound(CoverageTest):
         own = self.compile("whole", OWN + "int main(void) { return work(); }", "-DSEEN=")
         _, report = self.observe("sh", "-c", own + "; exit 3", **self.more())
         self.check_calls_within("whole", report)
+
+    @needs_uprobes
+    def test_uprobes_beside_name_what_the_loader_did_not_bind(self):
+        own = self.compile("libsolver.so", OWN, '-DSEEN=__attribute__((visibility("hidden")))',
+                           "-shared", "-fPIC")
+        program = self.compile("solve", SOLVES, *self.needing(own), *self.needing(self.library))
+        _, report = self.observe(program, options=BY_BOTH)
+        self.assertEqual(called(report)["how"], "audit")
+        self.assertEqual(called(report)["own_routines"], [])
+        said = " ".join(called(report)["blind_to"])
+        self.assertIn("50 calls of sgemm_ in libsolver.so were seen by uprobes alone, without a "
+                      "time: libsolver.so calls itself there", said)
+        self.assertNotIn("libproduct.so", said)
+        by_library = {os.path.basename(site["library"]): site for site in sites(report, "sgemm_")}
+        self.assertEqual(by_library["libproduct.so"]["count"], 30)
+        self.assertGreater(by_library["libproduct.so"]["time_ns"], 0)
+        self.assertEqual(by_library["libsolver.so"]["count"], 50)
+        self.assertIsNone(by_library["libsolver.so"]["time_ns"])
+        self.assertIsNone(called(report)["wall_ns"])
+
+    @needs_uprobes
+    def test_uprobes_beside_take_calls_in_a_library_that_was_entered_for_part_of_it(self):
+        blas = self.compile("libopenblas.so.99", LAPACK, "-shared", "-fPIC",
+                            "-Wl,-soname,libopenblas.so.99")
+        solves = self.compile("solves", "void dgesv_(const int*);"
+                              "int main(void) { const int n = 16; dgesv_(&n); return 0; }",
+                              *self.needing(blas))
+        _, report = self.observe(solves, options=BY_BOTH)
+        self.assertEqual(count(report), 0, called(report))
+        self.assertIn("1 call within a library is taken for part of the calls into it.",
+                      called(report)["blind_to"])
+
+    @needs_uprobes
+    def test_uprobes_beside_agree_where_all_is_bound(self):
+        _, report = self.observe(self.program, self.library, "40", options=BY_BOTH)
+        self.assertEqual(count(report), 40)
+        self.assertIn("Of 40 calls that uprobes saw LD_AUDIT missed none.",
+                      called(report)["blind_to"])
+        self.assertGreater(called(report)["wall_ns"], 0)
+
+    def test_without_uprobes_it_is_said_that_nothing_was_compared(self):
+        _, report = self.observe(self.program, self.library, "40", options=BY_BOTH, **self.more())
+        self.assertEqual(count(report), 40)
+        self.assertIn("nothing was held against uprobes: ", called(report)["reason"])
 
     @needs_samples
     def test_a_file_that_another_has_replaced(self):

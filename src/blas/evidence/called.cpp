@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "src/observe/calls/execution_watch.h"
 #include "src/observe/calls/probes.h"
 #include "src/observe/calls/routine_file.h"
+#include "src/observe/calls/shape_counts.h"
 #include "src/observe/calls/uprobes.h"
 #include "src/observe/elf/elf_file.h"
 
@@ -47,8 +49,9 @@ Result<void> define_all(observe::Uprobes& uprobes, const CommandFiles& files) {
   return {};
 }
 
-std::unique_ptr<observe::Uprobes> set_uprobes(const CommandFiles& files, std::string& reason) {
-  auto uprobes = observe::Uprobes::open();
+std::unique_ptr<observe::Uprobes> set_uprobes(const CommandFiles& files, bool timed,
+                                              std::string& reason) {
+  auto uprobes = observe::Uprobes::open(timed);
   if (!uprobes) {
     reason = uprobes.error().what;
     return nullptr;
@@ -114,6 +117,10 @@ double calls_in(const std::vector<Call>& calls) {
   return sum;
 }
 
+std::string calls_text(std::uint64_t count) {
+  return count == 1 ? "1 call" : fmt::format("{} calls", count);
+}
+
 void finish_audit(observe::Audit& audit, const CommandFiles& files,
                   const std::optional<ExecutionCount>& executions, report::Called& called,
                   CallWatch::ByModule& by_module, std::vector<observe::CallKind>& kinds) {
@@ -151,14 +158,11 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
                     (observe::kPrimitiveNs - observe::kAuditNs) * calls_in(called.primitives) +
                     observe::kTransformNs * calls_in(called.transforms);
   if (!ignored.empty()) called.blind_to.push_back(ignored + ".");
-  called.blind_to.emplace_back(
-      "Calls within one library and into static code are not seen: the dynamic loader binds none.");
   if (found.open > 0) {
     called.blind_to.push_back(
         fmt::format("{} did not return (an exception, a longjmp or the end of the program), or the "
-                    "program lets "
-                    "nobody read the clock: the time inside those is not known.",
-                    found.open == 1 ? "1 call" : fmt::format("{} calls", found.open)));
+                    "program lets nobody read the clock: the time inside those is not known.",
+                    calls_text(found.open)));
   }
   if (audit.unwatched() > 0) {
     called.executions_watched.reset();
@@ -197,6 +201,79 @@ void finish_uprobes(observe::Uprobes& uprobes, const std::vector<pid_t>& left, i
       "Routines without a symbol (a static BLAS in a stripped file) are not seen.");
 }
 
+constexpr char kBlindToOwnCalls[] =
+    "Calls within one library and into static code are not seen: the dynamic loader binds none.";
+
+std::string missed_text(const report::CallSite& site) {
+  const std::string library = std::filesystem::path(site.library).filename();
+  const bool own = site.caller == site.library;
+  return fmt::format(
+      "{} of {} in {} {} seen by uprobes alone, without a time: {}.", calls_text(site.count),
+      site.symbol, library, site.count == 1 ? "was" : "were",
+      own ? fmt::format("{} calls itself there, and the dynamic loader binds no such call", library)
+      : site.caller.empty()
+          ? "they come from code of no file"
+          : fmt::format("LD_AUDIT missed the binding of {}",
+                        std::filesystem::path(site.caller).filename().string()));
+}
+
+// Files that stubs have passed calls on to: what such a file calls in itself may be part of these.
+std::set<std::string> entered_files(const report::Called& called) {
+  std::set<std::string> files;
+  for (const auto* calls : {&called.calls, &called.lapack})
+    for (const report::CallSite& site : *calls) files.insert(site.library);
+  return files;
+}
+
+// What probes beside the stubs saw and these did not. True: of all programs that ran no call was
+// missed by both.
+bool add_missed(observe::Uprobes& uprobes, const observe::Audit& audit,
+                const std::vector<pid_t>& left, report::Called& called) {
+  constexpr std::size_t kMostSaid = 8;
+  const std::set<std::string> entered = entered_files(called);
+  std::uint64_t seen = 0, within = 0, missed = 0;
+  std::size_t said = 0;
+  for (report::CallSite& site : uprobes.finish(left)) {
+    if (audit.is_library(site.caller)) {
+      seen += site.count;
+      continue;
+    }
+    if (site.caller == site.library && entered.contains(site.library)) {
+      within += site.count;
+      continue;
+    }
+    missed += site.count;
+    if (++said <= kMostSaid) called.blind_to.push_back(missed_text(site));
+    called.calls.push_back(std::move(site));
+  }
+  if (said > kMostSaid)
+    called.blind_to.push_back(fmt::format("Likewise of {} more routines.", said - kMostSaid));
+  if (missed == 0) {
+    called.blind_to.push_back(
+        fmt::format("Of {} that uprobes saw LD_AUDIT missed none.", calls_text(seen + within)));
+  } else {
+    observe::most_flop_first(called.calls);
+    called.wall_ns.reset();  // that of the others is not known
+  }
+  if (within > 0) {
+    called.blind_to.push_back(fmt::format(
+        "{} within a library {} taken for part of the calls into it.", calls_text(within),
+        within == 1 ? "is" : "are"));
+  }
+  for (const std::string& note : uprobes.notes()) called.blind_to.push_back("Uprobes: " + note);
+  if (uprobes.lost() > 0) {
+    called.blind_to.push_back(
+        fmt::format("Uprobes lost {} records: LD_AUDIT may have missed more.", uprobes.lost()));
+  }
+  called.added_ns = called.added_ns.value_or(0) + uprobes.added_ns();
+  called.elsewhere = uprobes.elsewhere();
+  const observe::Executions& executions = uprobes.executions();
+  const bool all_seen = executions.complete() && executions.watched() == executions.count() &&
+                        uprobes.lost() == 0;
+  if (all_seen) called.executions = called.executions_watched = executions.count();
+  return all_seen;
+}
+
 // The table of the audit library is opened by its place among our descriptors. Those of a worker
 // with the rights of the user whom root has named (--user) are closed to that user's other
 // processes.
@@ -219,8 +296,14 @@ CallWatch CallWatch::prepare(const CallWatchOptions& options) {
   // A call that the audit library times costs the program some 60 ns, a probe 3 us.
   const bool audit = options.allow_audit && !state->to_running && programs_reach_descriptors();
   if (audit && ignores_audit(state->files).empty()) state->audit = set_audit(reason);
+  if (state->audit && options.both) {
+    // Of these calls the stubs know the time.
+    std::string missing;
+    state->uprobes = set_uprobes(state->files, false, missing);
+    if (!state->uprobes) reason = "nothing was held against uprobes: " + missing;
+  }
   if (state->audit) return CallWatch(std::move(state));
-  if (options.allow_uprobes) state->uprobes = set_uprobes(state->files, reason);
+  if (options.allow_uprobes) state->uprobes = set_uprobes(state->files, true, reason);
   if (state->uprobes) return CallWatch(std::move(state));
   if (state->to_running) {
     reason += std::string(reason.empty() ? "" : "; ") +
@@ -274,16 +357,22 @@ void CallWatch::drain(std::vector<observe::TimedCall>* ended) {
 
 report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) {
   State& state = *state_;
-  if (state.uprobes) finish_uprobes(*state.uprobes, left, exit_code, state.called);
   if (state.audit) {
     const auto executions = state.executions ? state.executions->finish(left) : std::nullopt;
     finish_audit(*state.audit, state.files, executions, state.called, state.by_module, state.kinds);
+    bool all_seen = false;
+    if (state.called.how == "audit" && state.uprobes)
+      all_seen = add_missed(*state.uprobes, *state.audit, left, state.called);
+    else if (state.called.how == "audit")
+      state.called.blind_to.emplace_back(kBlindToOwnCalls);
     const auto& calls = state.called.calls;
-    if (state.called.how == "audit" && executions &&
+    if (state.called.how == "audit" && executions && !all_seen &&
         std::none_of(calls.begin(), calls.end(), is_work))
       state.called.own_routines =
           find_own_routines(state.executions->files(), state.audit->blas_files(), state.called);
   }
+  if (state.uprobes && state.called.how == "none")
+    finish_uprobes(*state.uprobes, left, exit_code, state.called);
   if (state.called.how == "uprobe")
     state.by_module.reason = "uprobes do not tell the module that a call was made in";
   else if (state.called.how == "none")

@@ -1,6 +1,7 @@
 // E3: who called which BLAS routine of which library, how often, with which shapes, for how long.
 // A program that is started is watched by LD_AUDIT; one that ignores it (static, setuid), or runs
-// already, by uprobes, for root. Never by both, or calls would count twice.
+// already, by uprobes, for root. By both where that is asked for: then the calls count that come
+// from a stub of LD_AUDIT, and of the uprobes' those that do not.
 //
 // Shapes are those of a product m x k times k x n, whatever the routine: a matrix by a vector has
 // n = 1, an outer product k = 1, a dot product m = n = 1. FLOP count 2 m n k, of complex numbers 8.
@@ -26,6 +27,7 @@ struct CallWatchOptions {
   std::optional<pid_t> attach;
   bool allow_uprobes = true;
   bool allow_audit = true;
+  bool both = false;     // where both are allowed; else the first that is there
   bool modules = false;  // the program tells in which module of a framework it is
 };
 

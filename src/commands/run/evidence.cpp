@@ -51,6 +51,7 @@ Evidence Evidence::prepare(const RunRequest& request) {
                                              .attach = request.attach,
                                              .allow_uprobes = request.calls_by != CallsBy::kAudit,
                                              .allow_audit = request.calls_by != CallsBy::kUprobes,
+                                             .both = request.calls_by == CallsBy::kBoth,
                                              .modules = request.layers});
   } else {
     state->found.called.reason = "not watched (--no-calls)";

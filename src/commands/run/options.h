@@ -14,7 +14,7 @@
 namespace hwprof {
 
 // kBest: the audit library where the program loads it, else uprobes.
-enum class CallsBy { kBest, kAudit, kUprobes };
+enum class CallsBy { kBest, kAudit, kUprobes, kBoth };
 
 // Runs after the observed one, by turns with other settings.
 struct FixRequest {

@@ -18,7 +18,10 @@ namespace {
 constexpr std::uint64_t kMaxFrequency = 10000;
 constexpr std::uint64_t kMostRuns = 10000;
 constexpr cli::Choice<CallsBy> kCallsBy[] = {
-    {"best", CallsBy::kBest}, {"audit", CallsBy::kAudit}, {"uprobes", CallsBy::kUprobes}};
+    {"best", CallsBy::kBest},
+    {"audit", CallsBy::kAudit},
+    {"uprobes", CallsBy::kUprobes},
+    {"both", CallsBy::kBoth}};
 
 // The runs after the observed one.
 void declare_reruns(cli::Options& options, RunRequest& request) {
@@ -135,7 +138,8 @@ cli::Action run_command(cli::Options& options) {
       "--calls-by", "WAY", request.calls_by, cli::choice(kCallsBy),
       "Watch calls of a BLAS by WAY: audit, stubs that the dynamic loader binds (60 ns a "
       "call); uprobes, probes of the kernel (3 us a call, only for root), which see static "
-      "programs and those in containers, too; best, audit where the command loads it. "
+      "programs and those in containers, too; both, audit with uprobes beside it, which tell the "
+      "calls that audit misses (3 us a call); best, audit where the command loads it. "
       "Default: best.");
   options.flag("--layers", request.layers,
                "Make a region of each forward and backward of PyTorch's modules in a Python "

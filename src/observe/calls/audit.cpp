@@ -122,6 +122,11 @@ Audit::~Audit() {
   if (table_ != nullptr) ::munmap(table_, sizeof(audit::Table));
 }
 
+// By its name: the kernel may tell of the folder in another way.
+bool Audit::is_library(const std::string& path) const {
+  return file_name(path) == file_name(library_);
+}
+
 std::vector<std::string> Audit::environment(std::uint64_t thread_bytes) const {
   return {"LD_AUDIT=" + other_auditors(library_) + library_,
           room_for_thread_variables(thread_bytes),

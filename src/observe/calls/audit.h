@@ -27,6 +27,8 @@ class Audit {
   Audit& operator=(Audit&&) = delete;
   ~Audit();
 
+  // Whether it is the file of the stubs: calls that they pass on come from there.
+  [[nodiscard]] bool is_library(const std::string& path) const;
   // LD_AUDIT and a tunable of the loader, added to what is in there already, and the variable that
   // names the table. `thread_bytes`: what the program's files need (ElfFile::fixed_thread_bytes).
   [[nodiscard]] std::vector<std::string> environment(std::uint64_t thread_bytes) const;

@@ -62,10 +62,13 @@ Uprobes::Uprobes(ProbeGroup probes)
 
 Uprobes::~Uprobes() { remove_probes(); }
 
-Result<Uprobes> Uprobes::open() {
+Result<Uprobes> Uprobes::open(bool timed) {
   TRY(ProbeGroup probes, ProbeGroup::make());
   Uprobes uprobes(std::move(probes));
-  if (!return_probes_are_safe(kernel_release())) {
+  if (!timed) {
+    uprobes.timing_ = false;
+    uprobes.tally_.stop_timing();
+  } else if (!return_probes_are_safe(kernel_release())) {
     uprobes.stop_timing(
         "The time inside calls is not measured: on this kernel (6.11 to 6.13) return probes would "
         "kill programs with a seccomp filter.");

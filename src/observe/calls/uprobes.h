@@ -44,7 +44,8 @@ namespace hwprof::observe {
 
 class Uprobes {
  public:
-  static Result<Uprobes> open();
+  // Not `timed`: their returns are left alone.
+  static Result<Uprobes> open(bool timed);
   ~Uprobes();
   Uprobes(Uprobes&&) = default;
   Uprobes& operator=(Uprobes&&) = delete;
