@@ -211,10 +211,9 @@ std::string missed_text(const report::CallSite& site) {
       "{} of {} in {} {} seen by uprobes alone, without a time: {}.", calls_text(site.count),
       site.symbol, library, site.count == 1 ? "was" : "were",
       own ? fmt::format("{} calls itself there, and the dynamic loader binds no such call", library)
-      : site.caller.empty()
-          ? "they come from code of no file"
-          : fmt::format("LD_AUDIT missed the binding of {}",
-                        std::filesystem::path(site.caller).filename().string()));
+      : site.caller.empty() ? "they come from code of no file"
+                            : fmt::format("LD_AUDIT missed the binding of {}",
+                                          std::filesystem::path(site.caller).filename().string()));
 }
 
 // Files that stubs have passed calls on to: what such a file calls in itself may be part of these.
@@ -256,9 +255,9 @@ bool add_missed(observe::Uprobes& uprobes, const observe::Audit& audit,
     called.wall_ns.reset();  // that of the others is not known
   }
   if (within > 0) {
-    called.blind_to.push_back(fmt::format(
-        "{} within a library {} taken for part of the calls into it.", calls_text(within),
-        within == 1 ? "is" : "are"));
+    called.blind_to.push_back(
+        fmt::format("{} within a library {} taken for part of the calls into it.",
+                    calls_text(within), within == 1 ? "is" : "are"));
   }
   for (const std::string& note : uprobes.notes()) called.blind_to.push_back("Uprobes: " + note);
   if (uprobes.lost() > 0) {
@@ -268,8 +267,8 @@ bool add_missed(observe::Uprobes& uprobes, const observe::Audit& audit,
   called.added_ns = called.added_ns.value_or(0) + uprobes.added_ns();
   called.elsewhere = uprobes.elsewhere();
   const observe::Executions& executions = uprobes.executions();
-  const bool all_seen = executions.complete() && executions.watched() == executions.count() &&
-                        uprobes.lost() == 0;
+  const bool all_seen =
+      executions.complete() && executions.watched() == executions.count() && uprobes.lost() == 0;
   if (all_seen) called.executions = called.executions_watched = executions.count();
   return all_seen;
 }

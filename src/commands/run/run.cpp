@@ -17,11 +17,10 @@ namespace {
 
 constexpr std::uint64_t kMaxFrequency = 10000;
 constexpr std::uint64_t kMostRuns = 10000;
-constexpr cli::Choice<CallsBy> kCallsBy[] = {
-    {"best", CallsBy::kBest},
-    {"audit", CallsBy::kAudit},
-    {"uprobes", CallsBy::kUprobes},
-    {"both", CallsBy::kBoth}};
+constexpr cli::Choice<CallsBy> kCallsBy[] = {{"best", CallsBy::kBest},
+                                             {"audit", CallsBy::kAudit},
+                                             {"uprobes", CallsBy::kUprobes},
+                                             {"both", CallsBy::kBoth}};
 
 // The runs after the observed one.
 void declare_reruns(cli::Options& options, RunRequest& request) {

@@ -25,7 +25,7 @@ inline constexpr u64 kSmallestInstruction = 1, kNamingBytes = 7;
 
 // `code` has kNamingBytes; it may be no beginning of an instruction.
 inline NamedByte named_byte(const unsigned char* code) {
-  const bool written = code[0] == 0x88 && (code[1] & 0xc7) == 0x05;       // mov %bl, DISTANCE(%rip)
+  const bool written = code[0] == 0x88 && (code[1] & 0xc7) == 0x05;      // mov %bl, DISTANCE(%rip)
   const bool read = code[0] == 0x80 && code[1] == 0x3d && code[6] == 0;  // cmpb $0, DISTANCE(%rip)
   if (!written && !read) return {0, false};
   int distance;

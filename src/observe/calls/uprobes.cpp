@@ -65,10 +65,8 @@ Uprobes::~Uprobes() { remove_probes(); }
 Result<Uprobes> Uprobes::open(bool timed) {
   TRY(ProbeGroup probes, ProbeGroup::make());
   Uprobes uprobes(std::move(probes));
-  if (!timed) {
-    uprobes.timing_ = false;
-    uprobes.tally_.stop_timing();
-  } else if (!return_probes_are_safe(kernel_release())) {
+  if (!timed) uprobes.stop_timing("");
+  if (timed && !return_probes_are_safe(kernel_release())) {
     uprobes.stop_timing(
         "The time inside calls is not measured: on this kernel (6.11 to 6.13) return probes would "
         "kill programs with a seccomp filter.");
@@ -440,7 +438,7 @@ void Uprobes::drain() {
 
 void Uprobes::stop_timing(std::string why) {
   timing_ = false;
-  notes_.push_back(std::move(why));
+  if (!why.empty()) notes_.push_back(std::move(why));
   std::vector<UniqueFd> closed;
   for (std::size_t i = 0; i < opened_.size(); ++i) {
     if (is_return(i)) move_to(closed, opened_[i].take());
