@@ -13,6 +13,7 @@ import unittest
 from harness import CliTest, environment, hwprof
 
 QUIET = ["--no-ladder", "--no-samples", "--no-counters"]
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
 
 
 def python_with_torch():
@@ -141,6 +142,12 @@ class KimCnn(Layers):
             self.assertAlmostEqual(self.modules[shown]["total_ns"], own_ns,
                                    delta=0.4 * own_ns + calls * 2e6, msg=name)
 
+    def test_shares_of_layers_are_those_that_the_program_takes_itself(self):
+        whole, own_whole = self.modules["Kim"]["total_ns"], self.own[""][1]
+        for name in ("embedding", "convs.0", "convs.1", "convs.2", "relu", "linear"):
+            self.assertAlmostEqual(100 * self.modules[name]["total_ns"] / whole,
+                                   100 * self.own[name][1] / own_whole, delta=5, msg=name)
+
     def test_the_parts_add_up_to_the_whole(self):
         modules = self.record["modules"]
         whole = sum(row["total_ns"] for row in self.record["regions"]["rows"] if row["depth"] == 0)
@@ -185,6 +192,8 @@ class KimCnn(Layers):
         called = self.record["blas"]["evidence"]["called"]
         if called["how"] != "audit":
             self.skipTest(called["reason"])
+        # torch and its BLAS bind more symbols than any other program here.
+        self.assertEqual([note for note in called["blind_to"] if "bindings were not watched" in note], [])
         of_all, of_modules = {}, {}
         for site in called["calls"]:
             of_all[site["symbol"]] = of_all.get(site["symbol"], 0) + site["count"]
@@ -230,6 +239,49 @@ class KimCnn(Layers):
             for word in ("FunctionName", "ElapsedTime", "Occurrence", "convs.0 backward",
                          "Layers by type", "of the program's wall time"):
                 self.assertIn(word, " ".join(done.stdout.split()), form)
+
+
+@needs_torch
+class ResNet20(Layers):
+    """examples/resnet20.py beside the workload of that name."""
+
+    IMAGES = 3
+
+    def test_layers_and_their_flop_are_those_of_the_workload(self):
+        record, done = self.run_layers(TORCH, os.path.join(EXAMPLES, "resnet20.py"), str(self.IMAGES))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        modules = {module["name"]: module for module in record["modules"]}
+        table = subprocess.run([sys.executable, os.path.join(EXAMPLES, "layer_table.py"),
+                                self.path("report.json")], capture_output=True, text=True)
+        self.assertEqual(table.returncode, 0, table.stderr)
+        done = hwprof("--workload", "resnet20", "--no-ladder", "-q", "--time-budget", "1", "--repeat", "3",
+                      "--variant", "eager", "--against", self.path("torch.csv", table.stdout),
+                      "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        workload = json.loads(done.stdout)
+        for layer, theirs in zip(workload["layers"], workload["against"]["layers"]):
+            module = modules[layer["label"]]
+            self.assertEqual(module["occurrence"], self.IMAGES, layer["label"])
+            # A class of the program's own has no model.
+            if module["type"] != "Add":
+                self.assertEqual(module["flops"], self.IMAGES * layer["model"]["flops"], layer["label"])
+            self.assertAlmostEqual(theirs["theirs_ns"], module["self_ns"] / self.IMAGES,
+                                   delta=1e-3 * theirs["theirs_ns"])
+
+
+@needs_torch
+class Lines(Layers):
+    def test_what_hwprof_puts_into_the_program_has_no_line(self):
+        path = self.path("report.json")
+        done = hwprof("run", "--layers", "--lines", "--no-ladder", "--format", "json", "-o", path, "--",
+                      *self.python("import torch\ntorch.nn.Linear(3, 3)(torch.zeros(2, 3))\n"), timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path) as file:
+            lines = json.load(file)["lines"]
+        if not lines:
+            self.skipTest("no lines of this Python")
+        self.assertEqual([line["file"] for line in lines if "/hwprof/" in line["file"]], [])
+        self.assertTrue(any(line["source"] == "import torch" for line in lines))
 
 
 @needs_torch

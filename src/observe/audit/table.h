@@ -21,7 +21,8 @@ inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
 inline constexpr u64 kMagic = 0x374c4c4143505748;  // "HWPCALL7", also in python/hwprof/_calls.py
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
-inline constexpr u32 kSites = 512, kShards = 4, kShapes = 64;
+// torch, numpy and a split BLAS (liblapack on libblas on libopenblas) bind some 700.
+inline constexpr u32 kSites = 1024, kShards = 4, kShapes = 64;
 inline constexpr u32 kPreparedCalls = 4096;
 // One slot for each (process, site, address): a process has that many stubs.
 inline constexpr u32 kStubs = 1024;

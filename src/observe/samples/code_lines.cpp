@@ -31,7 +31,9 @@ std::vector<std::pair<CodePlace, std::uint64_t>> most_sampled_first(const StackT
 }  // namespace
 
 bool is_of_python(const std::string& path) {
-  constexpr const char* kFolders[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+  // The last is hwprof's own package, which --layers puts into the program.
+  constexpr const char* kFolders[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
+                                      "/python/hwprof/"};
   return std::any_of(std::begin(kFolders), std::end(kFolders),
                      [&](const char* folder) { return path.find(folder) != std::string::npos; });
 }
