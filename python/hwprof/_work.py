@@ -16,9 +16,26 @@ def _of_output(per_element):
     return lambda module, inputs, outputs: per_element * prod(outputs[0])
 
 
-def _convolution(module, _inputs, outputs):
-    products = module.in_channels // module.groups * prod(module.kernel_size)
-    return (2 * products + (module.bias is not None)) * prod(outputs[0])
+def _taps(module, axis, size, positions):
+    """Elements of the input that the windows of one dimension cover: the zeros around it cost nothing
+    that a convolution need do, and hwprof's own workloads do not count them either."""
+    stride, step = module.stride[axis], module.dilation[axis]
+    # Of the last dimension first, each with what stands before and behind it.
+    before = module._reversed_padding_repeated_twice[2 * (len(module.stride) - 1 - axis)]
+    return sum(0 <= at * stride - before + tap * step < size
+               for at in range(positions) for tap in range(module.kernel_size[axis]))
+
+
+def _convolution(module, inputs, outputs):
+    dimensions = len(module.kernel_size)
+    images = prod(outputs[0][:-dimensions])  # with its channels
+    if getattr(module, "padding_mode", "zeros") == "zeros":
+        taps = prod(_taps(module, axis, inputs[0][axis - dimensions], outputs[0][axis - dimensions])
+                    for axis in range(dimensions))
+    else:
+        taps = prod(outputs[0][-dimensions:]) * prod(module.kernel_size)
+    products = images * taps * (module.in_channels // module.groups)
+    return 2 * products + (module.bias is not None) * prod(outputs[0])
 
 
 def _transposed_convolution(module, inputs, outputs):
@@ -103,7 +120,8 @@ _TABLE = {
     # They compare, look up or move.
     **dict.fromkeys(("Embedding", "MaxPool1d", "MaxPool2d", "MaxPool3d", "AdaptiveMaxPool1d",
                      "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "ReLU", "ReLU6", "Hardtanh",
-                     "ZeroPad2d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"), _nothing),
+                     "ZeroPad2d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Flatten",
+                     "Unflatten", "Identity"), _nothing),
     # An exponential or another function counts as one operation.
     "LeakyReLU": _of_output(1),
     "PReLU": _of_output(1),

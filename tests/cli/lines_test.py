@@ -1,6 +1,7 @@
 """`hwprof run --lines` of Python programs that measure themselves what each of their lines takes."""
 
 import contextlib
+import glob
 import json
 import os
 import re
@@ -73,7 +74,41 @@ json.dump(truth, open(sys.argv[1], "w"))
 """
 
 
-NAMES = [sys.executable, "/usr/bin/python3", "python3.11", "python3.12", "python3.13", "python3.10"]
+# The text CNN of examples/kim_cnn_numpy.py, smaller, for 1.5 s.
+KIM = """
+import json, sys, time
+sys.path.insert(0, %r)
+import kim_cnn_numpy as kim
+import numpy
+truth = dict.fromkeys(("Convolution.forward", "Convolution.backward", "Kim.loss"), 0.0)
+def timed(kind, name):
+    function, key = getattr(kind, name), kind.__name__ + "." + name
+    def call(*arguments):
+        began = time.thread_time()
+        result = function(*arguments)
+        truth[key] += time.thread_time() - began
+        return result
+    setattr(kind, name, call)
+timed(kim.Convolution, "forward")
+timed(kim.Convolution, "backward")
+timed(kim.Kim, "loss")
+random = numpy.random.default_rng(1)
+model = kim.Kim(random, 500, 5, d_e=64, d_c=32)
+steps, until = 0, time.process_time() + 1.5
+while time.process_time() < until:
+    model.loss(random.integers(500, size=(16, 60)), random.integers(5, size=16))
+    steps += 1
+truth["Kim.loss"] -= truth["Convolution.forward"] + truth["Convolution.backward"]
+truth["steps"] = steps
+json.dump(truth, open(sys.argv[1], "w"))
+""" % os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+
+
+# The path may have shims that start nothing.
+MANAGED = [os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions/*/bin/python3"),
+           os.path.expanduser("~/.local/share/uv/python/*/bin/python3")]
+NAMES = [sys.executable, "/usr/bin/python3", "python3.11", "python3.12", "python3.13", "python3.10",
+         *(path for folder in MANAGED for path in sorted(glob.glob(folder)))]
 READABLE = ("3.11", "3.12", "3.13")
 
 
@@ -157,6 +192,25 @@ class Shares(LinesTest):
                 report, truth = self.lines(python, SHARES)
                 self.check_shares(report, truth)
                 self.assertTrue(report["lines_known"]["versions"][0].startswith("Python " + version))
+
+    def test_shares_and_calls_of_a_text_cnn(self):
+        python = python_with("numpy")
+        if python is None:
+            self.skipTest("no numpy for Python 3.11, 3.12 or 3.13")
+        report, truth = self.lines(python, KIM)
+        steps = truth.pop("steps")
+        self.check_shares(report, truth)
+        forward, = (line for line in report["lines"] if line["source"] == "y = self.columns @ self.weights")
+        self.assertGreater(forward["self_share"], 0)
+        called = report["blas"]["evidence"]["called"]
+        products = sum(site["count"] for site in called["calls"] if "gemm" in site["symbol"])
+        if called["how"] != "audit" or products == 0:
+            self.skipTest("numpy's BLAS is its own: the loader binds none of its calls")
+        # Three convolutions and the scores: forward, and backward for input and weights.
+        self.assertEqual(products, 12 * steps)
+        call = forward["calls"][0]
+        self.assertIn("gemm", call["routine"])
+        self.assertEqual({shape["k"] for shape in call["shapes"]}, {3 * 64, 4 * 64, 5 * 64})
 
     def test_shares_hold_beside_a_load(self):
         with load():
