@@ -219,6 +219,29 @@ TEST(Modules, EvidenceNamesTheKernelOfAPrimitive) {
   EXPECT_EQ(linear.calls[0].peak_fraction_reason, "how many threads its library had is not known");
 }
 
+TEST(Modules, EvidenceTellsTheTwoDirectionsOfABackwardPassApart) {
+  std::vector<Module> modules(1);
+  modules[0].total_ns = 100;
+  for (const char* routine : {"convolution backward_weights", "convolution backward_data"}) {
+    report::ModuleCall call;
+    call.routine = routine;
+    call.library = "/lib/libdnnl.so.2";
+    call.kernel = "jit:avx512_core";
+    call.time_ns = 40;
+    call.gflops = 3;
+    modules[0].calls.push_back(call);
+  }
+  report::BlasEvidence evidence;
+  report::LoadedLibrary loaded;
+  loaded.path = "/lib/libdnnl.so.2";
+  loaded.provider = report::Provider::kOneDnn;
+  evidence.loaded = {loaded};
+  blas::add_module_evidence(evidence, 2, "avx512", modules);
+  EXPECT_EQ(modules[0].evidence,
+            "onednn jit:avx512_core backward_weights, 40.0 % of its time; onednn jit:avx512_core "
+            "backward_data, 40.0 % of its time");
+}
+
 TEST(Modules, EvidenceTakesTheCoreOfTheOneLibraryBehindAnother) {
   report::BlasEvidence evidence;
   report::LoadedLibrary front;

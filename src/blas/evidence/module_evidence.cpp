@@ -71,11 +71,23 @@ std::string library_words(const report::ModuleCall& call, const report::BlasEvid
   return text;
 }
 
+// "backward_weights" of "convolution backward_weights", where the words for another call of the
+// module are the same.
+std::string direction_words(const report::Module& module, const report::ModuleCall& call,
+                            const report::BlasEvidence& evidence) {
+  const std::string words = library_words(call, evidence);
+  const auto same = std::count_if(
+      module.calls.begin(), module.calls.end(),
+      [&](const report::ModuleCall& other) { return library_words(other, evidence) == words; });
+  const std::size_t space = call.routine.find(' ');
+  return same > 1 && space != std::string::npos ? " " + call.routine.substr(space + 1) : "";
+}
+
 std::string module_sentence(const report::Module& module, const report::BlasEvidence& evidence) {
   if (module.calls.empty()) return module.calls_reason.empty() ? "no BLAS call" : "";
   std::vector<std::string> parts;
   for (const report::ModuleCall& call : module.calls) {
-    std::string text = library_words(call, evidence);
+    std::string text = library_words(call, evidence) + direction_words(module, call, evidence);
     if (call.time_ns && module.total_ns.value_or(0) > 0)
       text += fmt::format(", {} of its time",
                           report::percent(std::min(1.0, *call.time_ns / *module.total_ns)));
