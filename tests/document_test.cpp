@@ -543,7 +543,9 @@ TEST(Text, WaitingIsToldByPoolsWhereLoopsWereSeenToWait) {
   run.blas.time_shares = {{"waiting threads", 0.37, 0.357, 0.384}};
   ThreadUse& threads = run.threads.emplace();
   threads.spin_share = 0.37;
-  threads.pools = {{"OpenBLAS", 2, 0.3}, {"Python", 2, 0}, {"libgomp", 2, 0.07}};
+  threads.pools = {{"OpenBLAS", 2, 0.3, {}, {}, {}},
+                   {"Python", 2, 0, {}, {}, {}},
+                   {"libgomp", 2, 0.07, {}, {}, {}}};
   EXPECT_THAT(flowing(as_text(run_document(run), {.columns = 100})),
               HasSubstr("Threads wait for others in 37 % (36 to 38) of the CPU time: OpenBLAS "
                         "30.0 %, libgomp 7.00 %."));

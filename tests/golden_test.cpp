@@ -588,11 +588,13 @@ report::Run made_run() {
   threads.spin_share = 0.09375;
   threads.idle_worker_share = 0.03125;
   threads.estimated = true;
+  threads.run_ns = 3e9;
   threads.ready_ns = 0.25e9;
   threads.blocked_ns = 1.5e9;
   threads.throttled_reason = "no cgroup with a CPU controller can be seen";
   threads.coverage = 0.96875;
-  threads.pools = {{"libgomp", 2, 0.09375}, {"OpenBLAS", 1, 0.03125}};
+  threads.pools = {{"libgomp", 2, 0.09375, 1.5e9, 0.25e9, 0.125e9},
+                   {.name = "OpenBLAS", .threads = 1, .spin_share = 0.03125}};
   threads.sentences = {
       {"9 % of the CPU time is spent spinning at libgomp's barriers",
        "150 samples lie in loops that only wait; 97 % of the CPU time accounted for", ""},

@@ -66,6 +66,36 @@ TEST(ThreadSentences, NameTheBarriersAtWhichTimeIsSpent) {
   EXPECT_THAT(sentences[0].fix, HasSubstr("balance the work"));
 }
 
+TEST(ThreadSentences, TellUnbalancedWorkFromShortParts) {
+  ThreadEvidence evidence = spinning();
+  evidence.pools[0].workers = 2;
+  evidence.pools[0].busiest_share = 0.8;
+  auto sentences = thread_sentences(evidence);
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_EQ(sentences[0].text,
+            "33 % of the CPU time is spent spinning at libgomp's barriers: the work is unbalanced");
+  EXPECT_THAT(sentences[0].evidence,
+              HasSubstr("; the busiest of 2 threads did 80 % of the work outside them"));
+  EXPECT_THAT(sentences[0].fix, HasSubstr("balance the work"));
+  evidence.pools[0].busiest_share = 0.64;
+  sentences = thread_sentences(evidence);
+  EXPECT_THAT(sentences[0].text, Not(HasSubstr("unbalanced")));
+  EXPECT_EQ(sentences[0].fix, "longer parts between the barriers, or fewer threads");
+}
+
+TEST(ThreadSentences, NameTheSizesOfCallsThatLeaveWorkersIdle) {
+  ThreadEvidence evidence = spinning();
+  evidence.pools = {{"OpenBLAS", true, 1, 0, 0.4, 0, 400}};
+  evidence.blas_calls = {.calls = 4000, .mean_ns = 31e3, .most = "sgemm_ 192x192x192"};
+  auto sentences = thread_sentences(evidence);
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_THAT(
+      sentences[0].evidence,
+      HasSubstr("its 4000 calls took 31.0 µs in the mean, most of them sgemm_ 192x192x192"));
+  evidence.pools[0].name = "libgomp";
+  EXPECT_THAT(thread_sentences(evidence)[0].evidence, Not(HasSubstr("calls")));
+}
+
 TEST(ThreadSentences, AreNotMadeOfFewSamplesOrLittleTime) {
   ThreadEvidence evidence = spinning();
   evidence.pools[0].barrier_samples = 99;
@@ -123,6 +153,17 @@ TEST(ThreadSentences, AreSilentOnThreadsThatFitOrThatOthersHinder) {
 TEST(ThreadSentences, SetTheInnerPoolOfTwoToOneThread) {
   ThreadEvidence evidence = crowded();
   evidence.pools.push_back({"OpenBLAS", true, 1, 0, 0, 0, 0});
+  EXPECT_EQ(first_fix(evidence), "OPENBLAS_NUM_THREADS=1");
+  EXPECT_THAT(texts(evidence), ElementsAre("4 busy threads of libgomp and OpenBLAS share 2 CPUs"));
+}
+
+TEST(ThreadSentences, LeaveAPoolThatSleepsAlone) {
+  ThreadEvidence evidence = crowded();
+  evidence.pools[0].wanted_ns = 3e9;
+  evidence.pools.push_back({"OpenBLAS", true, 1, 0, 0, 0, 0, 0.2e9});
+  EXPECT_EQ(first_fix(evidence), "OMP_NUM_THREADS=2");
+  EXPECT_THAT(texts(evidence), ElementsAre("4 busy threads share 2 CPUs"));
+  evidence.pools[1].wanted_ns = 0.4e9;
   EXPECT_EQ(first_fix(evidence), "OPENBLAS_NUM_THREADS=1");
 }
 
@@ -218,6 +259,46 @@ TEST(ThreadUse, SharesAddUpToOne) {
   EXPECT_EQ(use.pools[1].name, "libgomp");
 }
 
+TEST(ThreadUse, HasTheStatesOfEachPool) {
+  observe::ThreadFacts facts;
+  facts.threads = {{10, 10, {3e9, 1e9, 0}},
+                   {10, 11, {1e9, 2e9, 0.5e9}},
+                   {10, 12, {1e9, 0, 0}},
+                   {10, 13, {0, 0, 4e9}},
+                   {20, 20, {2e9, 0, 1e9}}};
+  const auto profile = profile_of({{10, "", 300, 300, {{"/lib/libgomp.so.1", 100, 0, false}}},
+                                   {11, "/lib/libgomp.so.1", 100, 50, {}},
+                                   {12, "/lib/libgomp.so.1", 100, 50, {}}});
+  const auto use = thread_use(
+      {.samples = profile, .no_samples = "", .facts = facts, .cpu_ns = 5e8, .online = 2});
+  EXPECT_EQ(use.run_ns, 7e9);
+  ASSERT_EQ(use.pools.size(), 3U);
+  EXPECT_EQ(use.pools[0].name, "libgomp");
+  EXPECT_EQ(use.pools[0].threads, 3) << "two that it started, and one that waited in it";
+  EXPECT_EQ(use.pools[0].run_ns, 2e9);
+  EXPECT_EQ(use.pools[0].ready_ns, 2e9);
+  EXPECT_EQ(use.pools[0].blocked_ns, 0.5e9);
+  EXPECT_EQ(use.pools[1].name, "main threads");
+  EXPECT_EQ(use.pools[1].threads, 2);
+  EXPECT_EQ(use.pools[1].run_ns, 5e9);
+  EXPECT_EQ(use.pools[2].name, "other threads");
+  EXPECT_EQ(use.pools[2].blocked_ns, 4e9);
+}
+
+TEST(ThreadUse, KnowsWhoDidTheWorkBetweenBarriers) {
+  // The first thread never waits.
+  const auto profile =
+      profile_of({{1, "", 400, 400, {}},
+                  {2, "/lib/libgomp.so.1", 400, 100, {{"/lib/libgomp.so.1", 300, 0, false}}}});
+  observe::ThreadFacts facts;
+  facts.threads = {{1, 1, {4e8, 0, 0}}, {1, 2, {4e8, 0, 0}}};
+  const auto use = thread_use(
+      {.samples = profile, .no_samples = "", .facts = facts, .cpu_ns = 8e8, .online = 2});
+  ASSERT_EQ(use.sentences.size(), 1U);
+  EXPECT_THAT(use.sentences[0].text, HasSubstr(": the work is unbalanced"));
+  EXPECT_THAT(use.sentences[0].evidence, HasSubstr("the busiest of 2 threads did 80 %"));
+}
+
 TEST(ThreadUse, EstimatesTheYieldsOfAUserByTheTimeThatIsMissing) {
   // 1 s of work, and 1 s of sched_yield of which 250 samples were taken outside the kernel.
   const auto profile =
@@ -253,6 +334,25 @@ TEST(ThreadUse, IsAbsentWithTheReason) {
   EXPECT_EQ(use.spin_reason, "not sampled (--no-samples)");
   EXPECT_FALSE(use.ready_ns);
   EXPECT_NE(use.clocks_reason, "");
+}
+
+TEST(OpenBlasCalls, AreThoseOfOpenBlasWithTheirTime) {
+  report::CallSite site;
+  site.symbol = "sgemm_";
+  site.library = "/usr/lib/openblas-pthread/libblas.so.3";
+  site.count = 10;
+  site.time_ns = 4e6;
+  site.shapes = {{.m = 8, .n = 9, .k = 7, .count = 6}, {.m = 1, .n = 1, .k = 1, .count = 4}};
+  report::CallSite reference = site;
+  reference.library = "/usr/lib/blas/libblas.so.3";
+  EXPECT_FALSE(openblas_calls({reference}));
+  const auto sizes = openblas_calls({reference, site});
+  ASSERT_TRUE(sizes);
+  EXPECT_EQ(sizes->calls, 10U);
+  EXPECT_EQ(sizes->mean_ns, 4e5);
+  EXPECT_EQ(sizes->most, "sgemm_ 8x9x7");
+  site.time_ns.reset();
+  EXPECT_FALSE(openblas_calls({site}));
 }
 
 TEST(PoolName, IsTheLibrarysOrTheFiles) {

@@ -16,6 +16,8 @@ using report::ThreadSentence;
 constexpr double kLeastSpinShare = 0.05, kLeastAccounted = 0.9;
 constexpr std::uint64_t kLeastSamples = 100, kLeastThrottled = 3;
 constexpr double kLeastReady = 0.1, kLeastThrottledShare = 0.05;
+constexpr double kBusyPool = 0.1;     // of what the busiest pool's threads want
+constexpr double kUneven = 1.3;       // times an equal share: chance makes less of 100 samples
 constexpr double kMostOthers = 0.05;  // below it the program's own threads are in each other's way
 
 std::string percents(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -33,21 +35,31 @@ std::string variable_of(const std::string& pool) {
   return is_openmp(pool) ? "OMP_NUM_THREADS" : "";
 }
 
-const PoolSpin* pool_named(const ThreadEvidence& evidence, std::string_view name) {
+// Pools whose number of threads can be set, but for those that sleep.
+std::vector<const PoolSpin*> pools_to_set(const ThreadEvidence& evidence) {
+  double most_ns = 0;
+  for (const PoolSpin& pool : evidence.pools) most_ns = std::max(most_ns, pool.wanted_ns);
+  std::vector<const PoolSpin*> pools;
   for (const PoolSpin& pool : evidence.pools)
-    if (pool.name == name) return &pool;
-  return nullptr;
+    if (!variable_of(pool.name).empty() && pool.wanted_ns >= kBusyPool * most_ns)
+      pools.push_back(&pool);
+  return pools;
 }
 
-// Pools whose number of threads can be set.
 std::vector<std::string> variables(const ThreadEvidence& evidence) {
   std::vector<std::string> all;
-  for (const PoolSpin& pool : evidence.pools) {
-    std::string variable = variable_of(pool.name);
-    if (!variable.empty() && std::find(all.begin(), all.end(), variable) == all.end())
+  for (const PoolSpin* pool : pools_to_set(evidence)) {
+    std::string variable = variable_of(pool->name);
+    if (std::find(all.begin(), all.end(), variable) == all.end())
       all.push_back(std::move(variable));
   }
   return all;
+}
+
+bool runs_openblas(const ThreadEvidence& evidence) {
+  const std::vector<const PoolSpin*> pools = pools_to_set(evidence);
+  return std::any_of(pools.begin(), pools.end(),
+                     [](const PoolSpin* pool) { return pool->name == "OpenBLAS"; });
 }
 
 // What the affinity and the quota leave room for.
@@ -62,8 +74,7 @@ std::size_t room(const ThreadEvidence& evidence) {
 std::string fewer_threads(const ThreadEvidence& evidence) {
   const std::vector<std::string> known = variables(evidence);
   const bool nested = evidence.busy_processes > 1 || known.size() > 1;
-  const bool has_blas = pool_named(evidence, "OpenBLAS") != nullptr;
-  if (nested && has_blas) return "OPENBLAS_NUM_THREADS=1";
+  if (nested && runs_openblas(evidence)) return "OPENBLAS_NUM_THREADS=1";
   if (evidence.busy_processes > 1 && !known.empty()) return known.front() + "=1";
   if (!known.empty()) return fmt::format("{}={}", known.front(), room(evidence));
   return fmt::format("start at most {}", counted(room(evidence), "thread"));
@@ -115,7 +126,13 @@ ThreadSentence throttled_sentence(const ThreadEvidence& evidence) {
 std::string busy_text(const ThreadEvidence& evidence) {
   const auto threads = static_cast<std::size_t>(evidence.busy_threads);
   const auto processes = static_cast<std::size_t>(evidence.busy_processes);
-  if (processes < 2) return counted(threads, "busy thread");
+  if (processes < 2) {
+    std::string pools;
+    for (const PoolSpin* pool : pools_to_set(evidence))
+      pools += (pools.empty() ? "" : " and ") + pool->name;
+    return counted(threads, "busy thread") +
+           (variables(evidence).size() > 1 ? " of " + pools : std::string());
+  }
   if (threads == processes) return fmt::format("{} busy processes", processes);
   if (threads % processes == 0)
     return fmt::format("{} processes x {}", processes, counted(threads / processes, "thread"));
@@ -157,6 +174,23 @@ std::string waits_evidence(const ThreadEvidence& evidence, std::uint64_t samples
   return text;
 }
 
+bool is_uneven(const PoolSpin& pool) { return pool.busiest_share * pool.workers >= kUneven; }
+
+std::string work_evidence(const PoolSpin& pool) {
+  if (pool.busiest_share == 0) return "";
+  return fmt::format("; the busiest of {} did {} of the work outside them",
+                     counted(static_cast<std::size_t>(pool.workers), "thread"),
+                     percents(pool.busiest_share));
+}
+
+std::string calls_evidence(const ThreadEvidence& evidence, const PoolSpin& pool) {
+  if (pool.name != "OpenBLAS" || !evidence.blas_calls) return "";
+  const CallSizes& sizes = *evidence.blas_calls;
+  std::string text = fmt::format("; its {} took {} in the mean", counted(sizes.calls, "call"),
+                                 report::duration(sizes.mean_ns));
+  return sizes.most.empty() ? text : text + ", most of them " + sizes.most;
+}
+
 std::string barrier_fix(const ThreadEvidence& evidence, const PoolSpin& pool) {
   if (throttled(evidence) || oversubscribed(evidence)) return fewer_threads(evidence);
   const bool fits = static_cast<std::size_t>(evidence.busy_threads) <= evidence.cpus;
@@ -165,11 +199,11 @@ std::string barrier_fix(const ThreadEvidence& evidence, const PoolSpin& pool) {
     return pool.name == "libgomp" && fits
                ? "OMP_WAIT_POLICY=passive, while other programs hold some of the CPUs"
                : "";
-  if (is_openmp(pool.name) && pool_named(evidence, "OpenBLAS") != nullptr)
-    return "OPENBLAS_NUM_THREADS=1";
-  return is_openmp(pool.name)
+  if (is_openmp(pool.name) && runs_openblas(evidence)) return "OPENBLAS_NUM_THREADS=1";
+  if (!is_openmp(pool.name)) return "";
+  return is_uneven(pool) || pool.busiest_share == 0
              ? "balance the work between the threads (schedule(dynamic)), or use fewer of them"
-             : "";
+             : "longer parts between the barriers, or fewer threads";
 }
 
 }  // namespace
@@ -184,10 +218,13 @@ std::vector<ThreadSentence> thread_sentences(const ThreadEvidence& evidence) {
   for (const PoolSpin& pool : evidence.pools) {
     if (!enough(evidence, pool.barrier_share, pool.barrier_samples)) continue;
     sentences.push_back(
-        {fmt::format("{} of the CPU time is spent spinning {}", percents(pool.barrier_share),
+        {fmt::format("{} of the CPU time is spent spinning {}{}", percents(pool.barrier_share),
                      pool.library ? "at " + pool.name + "'s barriers"
-                                  : "in loops of " + pool.name + " that only wait"),
-         waits_evidence(evidence, pool.barrier_samples), barrier_fix(evidence, pool)});
+                                  : "in loops of " + pool.name + " that only wait",
+                     is_openmp(pool.name) && is_uneven(pool) ? ": the work is unbalanced" : ""),
+         waits_evidence(evidence, pool.barrier_samples) + work_evidence(pool) +
+             calls_evidence(evidence, pool),
+         barrier_fix(evidence, pool)});
   }
   for (const PoolSpin& pool : evidence.pools) {
     if (!enough(evidence, pool.idle_share, pool.idle_samples)) continue;
@@ -196,7 +233,7 @@ std::vector<ThreadSentence> thread_sentences(const ThreadEvidence& evidence) {
         {fmt::format("{} of the CPU time goes to idle workers of {}: that costs CPU time, not wall "
                      "time",
                      percents(pool.idle_share), pool.name),
-         waits_evidence(evidence, pool.idle_samples),
+         waits_evidence(evidence, pool.idle_samples) + calls_evidence(evidence, pool),
          variable.empty() ? "" : variable + "=1 saves it where its calls are too small to share"});
   }
   return sentences;

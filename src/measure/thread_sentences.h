@@ -21,6 +21,18 @@ struct PoolSpin {
   int threads = 0;
   double barrier_share = 0, idle_share = 0;  // of the program's CPU time
   std::uint64_t barrier_samples = 0, idle_samples = 0;
+  // CPU time that the threads it started had or wanted; 0: not known.
+  double wanted_ns = 0;
+  // Of the work of those who wait in it, the share of the one who did most; 0: not known.
+  double busiest_share = 0;
+  int workers = 0;  // that share that work
+};
+
+// The calls of the program's BLAS.
+struct CallSizes {
+  std::uint64_t calls = 0;
+  double mean_ns = 0;
+  std::string most;  // "sgemm_ 192x192x192": what most of them were; "": not known
 };
 
 struct ThreadEvidence {
@@ -38,6 +50,7 @@ struct ThreadEvidence {
   std::optional<double> throttled_ns = {};
   std::uint64_t throttled_times = 0;
   std::optional<double> quota_cpus = {};
+  std::optional<CallSizes> blas_calls = {};
 };
 
 // Most important first.

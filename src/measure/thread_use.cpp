@@ -1,5 +1,7 @@
 #include "src/measure/thread_use.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "src/measure/thread_sentences.h"
 #include "src/observe/samples/wait.h"
 
 namespace hwprof {
@@ -35,7 +36,7 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 struct Pool {
   PoolSpin spin;
-  std::set<int> threads;
+  std::set<int> threads, started;  // the first: those that waited in it, too
 };
 
 struct Sums {
@@ -43,6 +44,7 @@ struct Sums {
   double barrier_yield = 0, idle_yield = 0;
   double estimated = 0;  // samples that the kernel's time would have been
   std::map<std::string, Pool> pools;
+  std::map<int, std::uint64_t> work;  // samples by thread that wait nowhere
 };
 
 Pool& pool_of(Sums& sums, const std::string& file) {
@@ -65,11 +67,16 @@ Sums add_up(const observe::SampleProfile& profile, double yield_scale) {
   for (const ThreadSamples& thread : profile.threads) {
     sums.samples += thread.samples;
     sums.arithmetic += thread.arithmetic;
-    if (!thread.start_file.empty() && !starts_for_others(thread.start_file))
-      pool_of(sums, thread.start_file).threads.insert(thread.tid);
+    std::uint64_t& work = sums.work[thread.tid] += thread.samples;
+    if (!thread.start_file.empty() && !starts_for_others(thread.start_file)) {
+      Pool& pool = pool_of(sums, thread.start_file);
+      pool.threads.insert(thread.tid);
+      pool.started.insert(thread.tid);
+    }
     for (const WaitingSamples& wait : thread.waits) {
       Pool& pool = pool_of(sums, wait.file);
       pool.threads.insert(thread.tid);
+      work -= std::min(work, wait.samples);
       const double estimate = (yield_scale - 1) * static_cast<double>(wait.in_yield);
       const double worth = static_cast<double>(wait.samples) + estimate;
       sums.estimated += estimate;
@@ -97,6 +104,52 @@ double yield_scale(const ThreadInput& input) {
   const double wanted = *input.cpu_ns * 1e-9 * input.samples.hz;
   const double missing = wanted - static_cast<double>(input.samples.samples);
   return 1 + std::clamp(missing / yields, 0.0, 1 / kLeastYieldSeen - 1);
+}
+
+// Of a team: those that it started or that wait in it, and the first thread of their process, which
+// works with them and need not wait for any.
+void add_work(const observe::ThreadFacts& facts, const Sums& sums, Pool& pool) {
+  constexpr std::uint64_t kLeastSamples = 100;
+  std::set<int> team = pool.threads;
+  for (const observe::BusyThread& thread : facts.threads)
+    if (pool.started.contains(thread.tid)) team.insert(thread.pid);
+  std::uint64_t all = 0, most = 0;
+  for (const int tid : team) {
+    const auto work = sums.work.find(tid);
+    if (work == sums.work.end()) continue;
+    all += work->second;
+    most = std::max(most, work->second);
+  }
+  if (all < kLeastSamples || team.size() < 2) return;
+  pool.spin.workers = static_cast<int>(team.size());
+  pool.spin.busiest_share = static_cast<double>(most) / static_cast<double>(all);
+}
+
+// The clocks of the threads that each pool started; those of no pool have one of their own.
+void add_clocks(const observe::ThreadFacts& facts, const Sums& sums, ThreadUse& use) {
+  std::map<int, std::string> names;
+  for (const auto& [name, pool] : sums.pools)
+    for (const int tid : pool.started) names.emplace(tid, name);
+  for (const observe::BusyThread& thread : facts.threads) {
+    const auto found = names.find(thread.tid);
+    const bool is_main = thread.tid == thread.pid;
+    const std::string name = found != names.end() ? found->second
+                             : is_main            ? "main threads"
+                                                  : "other threads";
+    auto pool = std::find_if(use.pools.begin(), use.pools.end(),
+                             [&](const report::ThreadPool& one) { return one.name == name; });
+    if (pool == use.pools.end()) pool = use.pools.insert(pool, report::ThreadPool{.name = name});
+    if (found == names.end()) ++pool->threads;
+    pool->run_ns = pool->run_ns.value_or(0) + thread.times.run_ns;
+    pool->ready_ns = pool->ready_ns.value_or(0) + thread.times.ready_ns;
+    pool->blocked_ns = pool->blocked_ns.value_or(0) + thread.times.blocked_ns;
+  }
+}
+
+double wanted_ns(const ThreadUse& use, const std::string& name) {
+  for (const report::ThreadPool& pool : use.pools)
+    if (pool.name == name) return pool.run_ns.value_or(0) + pool.ready_ns.value_or(0);
+  return 0;
 }
 
 // Fills the shares; the evidence gets the pools.
@@ -127,13 +180,16 @@ void add_spinning(const ThreadInput& input, ThreadUse& use, ThreadEvidence& evid
     pool.spin.threads = static_cast<int>(pool.threads.size());
     pool.spin.barrier_share /= all;
     pool.spin.idle_share /= all;
+    add_work(input.facts, sums, pool);
     evidence.pools.push_back(pool.spin);
   }
   const auto share = [](const PoolSpin& pool) { return pool.barrier_share + pool.idle_share; };
   std::stable_sort(evidence.pools.begin(), evidence.pools.end(),
                    [&](const auto& a, const auto& b) { return share(a) > share(b); });
   for (const PoolSpin& pool : evidence.pools)
-    use.pools.push_back({pool.name, pool.threads, share(pool)});
+    use.pools.push_back({.name = pool.name, .threads = pool.threads, .spin_share = share(pool)});
+  add_clocks(input.facts, sums, use);
+  for (PoolSpin& pool : evidence.pools) pool.wanted_ns = wanted_ns(use, pool.name);
 }
 
 // Threads that ran or wanted to for a tenth of what the busiest did.
@@ -175,6 +231,7 @@ void add_states(const ThreadInput& input, ThreadUse& use, ThreadEvidence& eviden
       evidence.ready_ns += thread.times.ready_ns;
       blocked_ns += thread.times.blocked_ns;
     }
+    use.run_ns = evidence.run_ns;
     use.ready_ns = evidence.ready_ns;
     use.blocked_ns = blocked_ns;
     count_busy(facts, evidence);
@@ -205,9 +262,28 @@ std::string pool_name(const std::string& path) {
   return std::string(name);
 }
 
+std::optional<CallSizes> openblas_calls(const std::vector<report::CallSite>& calls) {
+  CallSizes sizes;
+  double time_ns = 0;
+  std::map<std::string, std::uint64_t> shapes;
+  for (const report::CallSite& site : calls) {
+    if (!site.time_ns || pool_name(site.library) != "OpenBLAS") continue;
+    sizes.calls += site.count;
+    time_ns += *site.time_ns;
+    for (const report::CallShape& shape : site.shapes)
+      shapes[fmt::format("{} {}x{}x{}", site.symbol, shape.m, shape.n, shape.k)] += shape.count;
+  }
+  if (sizes.calls == 0) return std::nullopt;
+  sizes.mean_ns = time_ns / static_cast<double>(sizes.calls);
+  for (const auto& [shape, count] : shapes)
+    if (2 * count > sizes.calls) sizes.most = shape;
+  return sizes;
+}
+
 ThreadUse thread_use(const ThreadInput& input) {
   ThreadUse use;
   ThreadEvidence evidence;
+  evidence.blas_calls = input.blas_calls;
   add_spinning(input, use, evidence);
   add_states(input, use, evidence);
   use.sentences = thread_sentences(evidence);

@@ -6,10 +6,17 @@ template <>
 const Record& record<ThreadPool>() {
   static constexpr Field kFields[] = {
       field<&ThreadPool::name>(
-          "name", "", "`OpenBLAS`, `libgomp`, ..., or the file whose code waits or that it is of"),
+          "name", "",
+          "`OpenBLAS`, `libgomp`, ..., or the file whose code waits or that it is of; `main "
+          "threads` "
+          "are the first of each process, `other threads` those of which it is not known"),
       field<&ThreadPool::threads>("threads", "", "that it started, or that waited in it"),
       field<&ThreadPool::spin_share>("spin_share", "",
                                      "of the program's CPU time: waiting in its code"),
+      field<&ThreadPool::run_ns>("run_ns", "ns",
+                                 "over the threads that it started: on a CPU; null: none was read"),
+      field<&ThreadPool::ready_ns>("ready_ns", "ns", "ready to run, without a CPU"),
+      field<&ThreadPool::blocked_ns>("blocked_ns", "ns", "asleep"),
   };
   static constexpr Record kRecord{"ThreadPool", "Threads of one library.", kFields};
   return kRecord;
@@ -42,9 +49,10 @@ const Record& record<ThreadUse>() {
       field<&ThreadUse::estimated>(
           "estimated", "",
           "the kernel's time was not sampled: what sched_yield took of it is estimated"),
+      field<&ThreadUse::run_ns>("run_ns", "ns",
+                                "over all threads: on a CPU; null: `clocks_reason`"),
       field<&ThreadUse::ready_ns>("ready_ns", "ns",
-                                  "over all threads: ready to run, without a CPU; null: "
-                                  "`clocks_reason`"),
+                                  "over all threads: ready to run, without a CPU"),
       field<&ThreadUse::throttled_ns>("throttled_ns", "ns",
                                       "over all CPUs: kept from them by a quota of the program's "
                                       "cgroup; null: `throttled_reason`"),

@@ -15,6 +15,8 @@ struct ThreadPool {
   std::string name;  // "OpenBLAS", "libgomp", or the file whose code waits or whose threads it has
   int threads = 0;   // that it started, or that waited in it
   double spin_share = 0;  // of the program's CPU time: waiting in its code
+  // Over the threads that it started; absent: none of them lived long enough to be read.
+  std::optional<double> run_ns = {}, ready_ns = {}, blocked_ns = {};
 };
 
 struct ThreadSentence {
@@ -28,7 +30,7 @@ struct ThreadUse {
   std::string spin_reason;
   bool estimated = false;  // of an ordinary user's program: what sched_yield took inside the kernel
   // Over all threads. Absent: the reason beside it.
-  std::optional<double> ready_ns, blocked_ns;
+  std::optional<double> run_ns, ready_ns, blocked_ns;
   std::string clocks_reason;
   std::optional<double> throttled_ns;
   std::string throttled_reason;

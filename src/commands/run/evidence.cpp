@@ -135,7 +135,8 @@ report::ThreadUse Evidence::State::use_of_threads(const observe::SampleProfile& 
                      .no_samples = sampling ? "" : found.executed.reason,
                      .facts = facts,
                      .cpu_ns = cpu_ns,
-                     .online = online_cpus().value_or(facts.allowed).size()});
+                     .online = online_cpus().value_or(facts.allowed).size(),
+                     .blas_calls = openblas_calls(found.called.calls)});
 }
 
 void Evidence::finish(report::Run& record, const std::vector<pid_t>& left) {

@@ -30,12 +30,19 @@ std::string cpu_text(const ThreadUse& threads) {
   return text;
 }
 
-// "ready without a CPU 1.2 s, blocked 3.4 s; throttled by a quota 0 s"
+// Reports of earlier versions have no `run_ns`.
+std::string states(const std::optional<double>& run_ns, double ready_ns,
+                   const std::optional<double>& blocked_ns) {
+  return (run_ns ? fmt::format("running {}, ", duration(*run_ns)) : std::string()) +
+         fmt::format("ready without a CPU {}, blocked {}", duration(ready_ns),
+                     duration(blocked_ns.value_or(0)));
+}
+
+// "running 2.1 s, ready without a CPU 1.2 s, blocked 3.4 s; throttled by a quota 0 s"
 std::string state_text(const ThreadUse& threads) {
-  std::string text = threads.ready_ns ? fmt::format("ready without a CPU {}, blocked {}",
-                                                    duration(*threads.ready_ns),
-                                                    duration(threads.blocked_ns.value_or(0)))
-                                      : "not known: " + given(threads.clocks_reason);
+  std::string text = threads.ready_ns
+                         ? states(threads.run_ns, *threads.ready_ns, threads.blocked_ns)
+                         : "not known: " + given(threads.clocks_reason);
   text += threads.throttled_ns
               ? "; throttled by a quota " + duration(*threads.throttled_ns)
               : "; whether a quota throttles it is not known: " + given(threads.throttled_reason);
@@ -45,10 +52,11 @@ std::string state_text(const ThreadUse& threads) {
 std::string pools_text(const ThreadUse& threads) {
   std::vector<std::string> parts;
   for (const ThreadPool& pool : threads.pools) {
-    parts.push_back(
-        fmt::format("{}: {}, waits in {} of the CPU time", pool.name,
-                    pool.threads == 1 ? "1 thread" : fmt::format("{} threads", pool.threads),
-                    percent(pool.spin_share)));
+    parts.push_back(fmt::format("{}: {}", pool.name,
+                                counted(static_cast<std::size_t>(pool.threads), "thread")));
+    if (pool.spin_share > 0)
+      parts.back() += fmt::format(", waits in {} of the CPU time", percent(pool.spin_share));
+    if (pool.ready_ns) parts.back() += ", " + states(pool.run_ns, *pool.ready_ns, pool.blocked_ns);
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
