@@ -219,6 +219,15 @@ TEST(ThreadSentences, NeverClaimAFactor) {
   }
 }
 
+TEST(ThreadSentences, NameTheVariablesThatCanBeTried) {
+  EXPECT_THAT(changes_to_try(thread_sentences(crowded())), ElementsAre("OMP_NUM_THREADS=2"));
+  EXPECT_THAT(changes_to_try(thread_sentences(held_by_quota())), ElementsAre("OMP_NUM_THREADS=1"));
+  EXPECT_THAT(changes_to_try(thread_sentences(spinning())), IsEmpty()) << "schedule(dynamic)";
+  const std::string idle = "OPENBLAS_NUM_THREADS=1 saves it where its calls are too small";
+  EXPECT_THAT(changes_to_try({{"", "", idle}, {"", "", "OPENBLAS_NUM_THREADS=1"}, {"", "", ""}}),
+              ElementsAre("OPENBLAS_NUM_THREADS=1"));
+}
+
 // --- From samples to shares.
 
 observe::SampleProfile profile_of(std::vector<observe::ThreadSamples> threads, bool kernel = true) {

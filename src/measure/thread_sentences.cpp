@@ -239,4 +239,16 @@ std::vector<ThreadSentence> thread_sentences(const ThreadEvidence& evidence) {
   return sentences;
 }
 
+std::vector<std::string> changes_to_try(const std::vector<ThreadSentence>& sentences) {
+  std::vector<std::string> changes;
+  for (const ThreadSentence& sentence : sentences) {
+    std::string first = sentence.fix.substr(0, sentence.fix.find_first_of(", "));
+    const std::size_t name = first.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+    if (name == 0 || name == std::string::npos || first[name] != '=') continue;
+    if (std::find(changes.begin(), changes.end(), first) == changes.end())
+      changes.push_back(std::move(first));
+  }
+  return changes;
+}
+
 }  // namespace hwprof

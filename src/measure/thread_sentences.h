@@ -56,4 +56,8 @@ struct ThreadEvidence {
 // Most important first.
 std::vector<report::ThreadSentence> thread_sentences(const ThreadEvidence& evidence);
 
+// The variables that their fixes begin with, each NAME=value once: what can be tried by running the
+// program again.
+std::vector<std::string> changes_to_try(const std::vector<report::ThreadSentence>& sentences);
+
 }  // namespace hwprof

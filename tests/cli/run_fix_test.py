@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import unittest
 
 import harness
 from evidence_harness import CALLER, needs_caller
@@ -138,6 +139,22 @@ class Rounds(FixTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(runs) as file:
             self.assertEqual(set(file.read().split()[1:]), {"[]"})
+
+
+@unittest.skipUnless(os.environ.get("THREAD_LOADS"), "built without OpenMP")
+class Threads(FixTest):
+    def test_what_a_sentence_on_threads_names_is_tried(self):
+        path = self.path("report.json")
+        done = hwprof("run", "--no-ladder", "--no-counters", "--format", "json", "-o", path, "--try-fix",
+                      "--budget", "5", "--", os.environ["THREAD_LOADS"], "products", "0.7",
+                      env=harness.environment(OPENBLAS_NUM_THREADS="2"))
+        with open(path) as file:
+            report = json.load(file)
+        sentences = report["threads"]["sentences"] if done.returncode == 0 else []
+        if not any((sentence["fix"] or "").startswith("OPENBLAS_NUM_THREADS=1") for sentence in sentences):
+            self.skipTest("no workers of OpenBLAS were seen to be idle")
+        settings = [report["fix"], *report["fix"]["others"]]
+        self.assertIn(["OPENBLAS_NUM_THREADS=1"], [setting["changes"] for setting in settings])
 
 
 class Failure(FixTest):

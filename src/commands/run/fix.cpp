@@ -13,6 +13,7 @@
 #include "src/blas/judge/trial.h"
 #include "src/commands/run/repetition.h"
 #include "src/measure/disturbance.h"
+#include "src/measure/thread_sentences.h"
 #include "src/measure/tried.h"
 #include "src/observe/proc/cpu_users.h"
 
@@ -200,10 +201,15 @@ std::string kept_with_own(std::string change) {
 std::vector<std::vector<std::string>> settings_to_try(const FixRequest& request,
                                                       const report::Run& record) {
   if (!request.verdict) return request.settings;
+  std::vector<std::vector<std::string>> settings;
   std::vector<std::string> changes = blas::changes_to_try(record.blas.fix);
   for (std::string& change : changes) change = kept_with_own(std::move(change));
-  if (changes.empty()) return {};
-  return {changes};
+  if (!changes.empty()) settings.push_back(std::move(changes));
+  if (!record.threads) return settings;
+  for (std::string& change : changes_to_try(record.threads->sentences))
+    if (std::find(settings.begin(), settings.end(), std::vector{change}) == settings.end())
+      settings.push_back({std::move(change)});
+  return settings;
 }
 
 report::TriedSetting made_setting(const std::vector<std::string>& changes) {
@@ -223,7 +229,7 @@ void try_settings(const RunRequest& request, const CommandInput& input,
   if (settings.empty()) {
     fix.result =
         record.blas.fix.empty()
-            ? "Nothing was tried: the verdict names no fix"
+            ? "Nothing was tried: the verdict names no fix, nor does what is said of the threads"
             : "Nothing was tried: the fix that the verdict names is no change of the environment";
     fix.output_reason = fix.ratio_reason = "nothing was tried";
     return;
