@@ -295,9 +295,9 @@ void judge_without_blas(const report::BlasEvidence& evidence, const ProviderAtWo
     return;
   }
   if (calls_itself) {
-    result.why = fmt::format("{}, but {}",
-                             work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen",
-                             unseen);
+    result.why =
+        fmt::format("{}, but {}",
+                    work.sampled ? "no time was spent in a BLAS" : "no BLAS call was seen", unseen);
     result.fix = by_uprobes;
     return;
   }
