@@ -115,9 +115,9 @@ void leave(u32& lock) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
 
 // 0: the program lets nobody read the clock.
 u64 ticks() {
-  if (load(reads_no_clock) != 0) return 0;
-  if (table->clock == Clock::kCounter) return counter_ticks();
-  if (load(asks_nothing) != 0) return 0;
+  const OwnClock clock = __atomic_load_n(&own_clock, __ATOMIC_RELAXED);
+  if (clock == OwnClock::kCounter) return counter_ticks();
+  if (clock == OwnClock::kNone) return 0;
   timespec time{};
   system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
   return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
@@ -158,7 +158,9 @@ __attribute__((constructor)) void start(int /*count*/, char** /*arguments*/, cha
     const char* value = routine_names::after(*environment, kVariable);
     if (value == nullptr || !parse_place(value, place)) continue;
     table = open_table(place);
-    if (table != nullptr) add(table->processes);
+    if (table == nullptr) return;
+    add(table->processes);
+    choose_clock(table->clock);
     return;
   }
 }
@@ -374,14 +376,15 @@ void remember_result(const OpenCall& call, u64 result) {
 
 // Of most routines more arguments are copied than there are: above them a stack may end. Those that
 // are there lie in memory; where nothing may be asked, all are taken to be there.
-u32 words_to_copy(const Stub& stub, const u64* first) {
+__attribute__((noinline, cold)) u32 words_in_two_pages(u32 words, const u64* first, u64 left) {
+  const bool reads_on = load(asks_nothing) != 0 || is_readable(reinterpret_cast<u64>(first) + left);
+  return reads_on ? words : static_cast<u32>(left / sizeof(*first));
+}
+
+u32 words_to_copy(u32 words, const u64* first) {
   constexpr u64 kSmallestPage = 4096;
-  const u64 address = reinterpret_cast<u64>(first), left = kSmallestPage - address % kSmallestPage;
-  if (stub.stack_arguments * sizeof(*first) <= left || load(asks_nothing) != 0 ||
-      is_readable_now(address + left)) {
-    return stub.stack_arguments;
-  }
-  return static_cast<u32>(left / sizeof(*first));
+  const u64 left = kSmallestPage - reinterpret_cast<u64>(first) % kSmallestPage;
+  return words * sizeof(*first) <= left ? words : words_in_two_pages(words, first, left);
 }
 
 // What we have told the loader to tell us of a file with each symbol: where it is, whether it has a
@@ -397,7 +400,7 @@ const link_map* object_of(uintptr_t cookie) {
 const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
                               u64* stack_arguments) {
   const Stub& stub = stubs[number];
-  const u32 words = words_to_copy(stub, arguments + kStackPlace);
+  const u32 words = words_to_copy(stub.stack_arguments, arguments + kStackPlace);
   // Not a loop that the compiler takes for memcpy(), which there is none of.
   for (u32 i = 0; i < words; ++i) {
     stack_arguments[i] = arguments[kStackPlace + i];
@@ -425,12 +428,10 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
 }
 
 void hwprof_leave_call(const OpenCall* call, u64 result) {
-  const u64 ended = ticks();
-  const bool timed = call->began != 0 && ended != 0;
-  const u64 lasted = ended - call->began;
+  const u64 ended = ticks(), lasted = ended - call->began;
   const FloatReport numbers = end_float_flags(call->flags);
   if (call->stub->routine.prepared == Prepared::kPlanner) remember_result(*call, result);
-  if (!timed) return;
+  if (ended == 0) return;  // as no clock is read from some moment on, this says enough
   count_numbers(numbers, lasted, call->counted->met);
   add(call->counted->ticks, lasted);
   add(call->counted->returned);
