@@ -88,11 +88,11 @@ hwprof_\name:
 namespace hwprof::observe::audit {
 
 // What this process reads its time from: what hwprof has chosen, or nothing.
-enum class OwnClock : u32 { kNone, kCounter, kKernel };
-inline OwnClock own_clock = OwnClock::kNone;
+enum OwnClock : u32 { kNoClock, kCounterClock, kKernelClock };
+inline u32 own_clock = kNoClock;
 
 inline void choose_clock(Clock chosen) {
-  own_clock = chosen == Clock::kCounter ? OwnClock::kCounter : OwnClock::kKernel;
+  own_clock = chosen == Clock::kCounter ? kCounterClock : kKernelClock;
 }
 
 }  // namespace hwprof::observe::audit
@@ -108,9 +108,9 @@ __attribute__((visibility("hidden"), used)) inline void hwprof_note_prctl(int op
   using namespace hwprof::observe::audit;
   const bool limits = option == PR_SET_SECCOMP;
   if (limits) __atomic_store_n(&asks_nothing, 1, __ATOMIC_RELEASE);
-  if ((limits && (value == SECCOMP_MODE_STRICT || own_clock == OwnClock::kKernel)) ||
+  if ((limits && (value == SECCOMP_MODE_STRICT || load(own_clock) == kKernelClock)) ||
       (option == PR_SET_TSC && value == PR_TSC_SIGSEGV)) {
-    __atomic_store_n(&own_clock, OwnClock::kNone, __ATOMIC_RELEASE);
+    __atomic_store_n(&own_clock, kNoClock, __ATOMIC_RELEASE);
   }
 }
 

@@ -115,9 +115,9 @@ void leave(u32& lock) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
 
 // 0: the program lets nobody read the clock.
 u64 ticks() {
-  const OwnClock clock = __atomic_load_n(&own_clock, __ATOMIC_RELAXED);
-  if (clock == OwnClock::kCounter) return counter_ticks();
-  if (clock == OwnClock::kNone) return 0;
+  const u32 clock = __atomic_load_n(&own_clock, __ATOMIC_RELAXED);
+  if (clock == kCounterClock) return counter_ticks();
+  if (clock == kNoClock) return 0;
   timespec time{};
   system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
   return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
