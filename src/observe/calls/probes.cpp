@@ -1,6 +1,7 @@
 #include "src/observe/calls/probes.h"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <array>
 #include <cstring>
@@ -144,6 +145,11 @@ bool shape_of(const Routine& routine, const ProbeHit& hit, Shape& shape) {
     return true;
   };
   return read_shape(routine, letter, dimension, shape);
+}
+
+std::string kernel_release() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.release : "";
 }
 
 bool return_probes_are_safe(std::string_view release) {

@@ -61,6 +61,8 @@ bool shape_of(const Routine& routine, const ProbeHit& hit, Shape& shape);
 // system call, which a seccomp filter that does not know it answers with a kill; 6.14 lets it pass.
 // Whether a program will install such a filter cannot be known before.
 bool return_probes_are_safe(std::string_view kernel_release);
+// Of this kernel; "" where it does not tell.
+std::string kernel_release();
 
 // A return costs the program about 2 us: a few thousand a second (1 %) are nothing, and tell the
 // rate of every product that is long enough to have one. A program that makes more, small ones, is

@@ -6,7 +6,6 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,11 +45,6 @@ std::size_t ring_bytes() {
 
 UniqueFd duplicate(const UniqueFd& file) {
   return UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
-}
-
-std::string kernel_release() {
-  utsname name{};
-  return ::uname(&name) == 0 ? name.release : "";
 }
 
 }  // namespace
