@@ -28,7 +28,7 @@ struct Unmap {
 
 // As the audit library finds it.
 std::unique_ptr<audit::Table, Unmap> table_of(const Audit& audit) {
-  const std::string variable = audit.environment().back();
+  const std::string variable = audit.environment(0).back();
   const std::string_view prefix = audit::kVariable;
   must(variable.starts_with(prefix));
   const std::string path = variable.substr(prefix.size(), variable.rfind(':') - prefix.size());
