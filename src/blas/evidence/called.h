@@ -50,7 +50,8 @@ class CallWatch {
   // `ended` gets the calls whose begin and end are known one by one: of the audit library.
   void drain(std::vector<observe::TimedCall>* ended = nullptr);
   // Takes out of the system what was put into it. To be called once.
-  // `left`: processes of a command that has ended that may go on. `exit_code`: 128 + n for signal n.
+  // `left`: processes of a command that has ended that may go on. `exit_code`: 128 + n for signal
+  // n.
   report::Called finish(const std::vector<pid_t>& left = {}, int exit_code = 0);
   // After it: the calls by module, and how many found no room there.
   struct ByModule {

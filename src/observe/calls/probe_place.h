@@ -10,7 +10,7 @@
 
 namespace hwprof::observe {
 
-inline constexpr std::size_t kLongestInstruction = 15;
+inline constexpr std::size_t kProbedBytes = 15;  // an instruction has no more
 
 // As arch/x86/kernel/uprobes.c of Linux 6.x has it (is_prefix_bad(), good_insns_64): the opcode of
 // an AVX instruction is looked up among those of one byte, where it means something else.

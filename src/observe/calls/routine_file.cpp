@@ -18,7 +18,7 @@ namespace {
 
 bool takes_probe(int file, std::uint64_t offset) {
 #if defined(__x86_64__)
-  std::array<std::uint8_t, kLongestInstruction> code{};
+  std::array<std::uint8_t, kProbedBytes> code{};
   const ssize_t bytes = ::pread(file, code.data(), code.size(), static_cast<off_t>(offset));
   return bytes > 0 && x86_takes_probe(std::span(code).first(static_cast<std::size_t>(bytes)));
 #else
