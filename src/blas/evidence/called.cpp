@@ -194,8 +194,7 @@ void finish_uprobes(observe::Uprobes& uprobes, const std::vector<pid_t>& left, i
     if (called.executions_watched == executions.count()) --*called.executions_watched;
     called.blind_to.emplace_back(
         "The command ended by SIGTRAP: where it runs a copy of code that uprobes watch, they are "
-        "the "
-        "cause, and --no-calls leaves them out.");
+        "the cause, and --no-calls leaves them out.");
   }
   called.blind_to.emplace_back(
       "Routines without a symbol (a static BLAS in a stripped file) are not seen.");

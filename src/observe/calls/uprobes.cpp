@@ -31,8 +31,7 @@ constexpr std::size_t kMostDescriptors = 16384;
 constexpr std::size_t kMostNotes = 16;
 constexpr const char* kTooManyToTime =
     "The time inside calls is not known: there were so many short ones that to time them would "
-    "have "
-    "slowed the program.";
+    "have slowed the program.";
 constexpr std::uint64_t kAlways = 0, kNever = ~std::uint64_t{0};
 
 std::size_t configured_cpus() {
@@ -360,9 +359,12 @@ void Uprobes::look_at(const Mapped& mapped, std::uint64_t time_ns) {
   } else {
     const auto routines = read_routines(duplicate(file), mapped.path);
     if (version_of(file.get()) != known->version) return;  // it is being written
-    if (routines) watch_late(*routines);
-    if (!routines) known->probed.reset();
-    if (!routines) beware_of_exceptions(file.get(), mapped.path);
+    if (routines) {
+      watch_late(*routines);
+    } else {
+      known->probed.reset();
+      beware_of_exceptions(file.get(), mapped.path);
+    }
   }
   known_files_.add(mapped, *std::move(known));
 }
