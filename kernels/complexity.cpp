@@ -32,10 +32,12 @@ Cost conv1d_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::size_t ro
   const double outputs = real(d_c) * real(positions);
   const double weights = real(k) * real(d_e) * real(d_c);
   const double bytes = kFloatBytes * (real(rows) * real(d_e) + weights + real(d_c) + outputs);
-  return reads_once({.flops = 2 * multiply_adds + outputs,
+  return reads_once({.flops = 2 * multiply_adds,
                      .comparisons = outputs,
                      .bytes = bytes,
-                     .cost_units = multiply_adds});
+                     .cost_units = multiply_adds,
+                     .multiplications = multiply_adds,
+                     .additions = multiply_adds});
 }
 
 Cost maxpool_cost(std::size_t d_c, std::size_t positions, std::size_t documents) {
@@ -53,7 +55,9 @@ Cost conv1d_maxpool_cost(std::size_t k, std::size_t d_e, std::size_t d_c, std::s
   return reads_once({.flops = conv1d.flops,
                      .comparisons = conv1d.comparisons + maxpool.comparisons,
                      .bytes = bytes,
-                     .cost_units = conv1d.cost_units + maxpool.cost_units});
+                     .cost_units = conv1d.cost_units + maxpool.cost_units,
+                     .multiplications = conv1d.multiplications,
+                     .additions = conv1d.additions});
 }
 
 Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
@@ -62,10 +66,12 @@ Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
   const double results = real(outputs) * real(documents);
   const double activations = real(inputs) * real(documents) + results;
   const double parameters = real(outputs) * (real(inputs) + 1);
-  return {.flops = 2 * multiply_adds + results,
+  return {.flops = 2 * multiply_adds,
           .bytes = kFloatBytes * (activations + parameters * real(weight_passes)),
           .working_set_bytes = kFloatBytes * (activations + parameters),
-          .cost_units = multiply_adds};
+          .cost_units = multiply_adds,
+          .multiplications = multiply_adds,
+          .additions = multiply_adds};
 }
 
 Cost conv2d_cost(const Conv2dShape& shape, std::size_t images) {
@@ -78,13 +84,17 @@ Cost conv2d_cost(const Conv2dShape& shape, std::size_t images) {
   const double weights = real(shape.depth()) * real(shape.c_out);
   return reads_once({.flops = 2 * multiply_adds,
                      .bytes = kFloatBytes * (inputs + weights + outputs),
-                     .cost_units = multiply_adds});
+                     .cost_units = multiply_adds,
+                     .multiplications = multiply_adds,
+                     .additions = multiply_adds});
 }
 
 Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool addend, bool relu) {
   Cost cost = conv2d_cost(shape, images);
   const double outputs = real(images) * real(shape.out_pixels()) * real(shape.c_out);
-  cost.flops += outputs + (addend ? outputs : 0);
+  const double sums = addend ? outputs : 0;
+  cost.flops += sums;
+  cost.additions += sums;
   cost.comparisons = relu ? outputs : 0;
   cost.bytes += kFloatBytes * (real(shape.c_out) + (addend ? outputs : 0));
   return reads_once(cost);
@@ -94,7 +104,9 @@ Cost batchnorm_cost(std::size_t pixels, std::size_t channels) {
   const double count = real(pixels) * real(channels);
   return reads_once({.flops = 2 * count,
                      .bytes = kFloatBytes * (2 * count + 4 * real(channels)),
-                     .cost_units = count});
+                     .cost_units = count,
+                     .multiplications = count,
+                     .additions = count});
 }
 
 Cost relu_cost(std::size_t count) {
@@ -104,15 +116,20 @@ Cost relu_cost(std::size_t count) {
 }
 
 Cost add_cost(std::size_t count) {
-  return reads_once(
-      {.flops = real(count), .bytes = kFloatBytes * 3 * real(count), .cost_units = real(count)});
+  return reads_once({.flops = real(count),
+                     .bytes = kFloatBytes * 3 * real(count),
+                     .cost_units = real(count),
+                     .additions = real(count)});
 }
 
 Cost average_pool_cost(std::size_t images, std::size_t pixels, std::size_t channels) {
   const double inputs = real(images) * real(pixels) * real(channels);
   const double outputs = real(images) * real(channels);
-  return reads_once(
-      {.flops = inputs + outputs, .bytes = kFloatBytes * (inputs + outputs), .cost_units = inputs});
+  return reads_once({.flops = inputs + outputs,
+                     .bytes = kFloatBytes * (inputs + outputs),
+                     .cost_units = inputs,
+                     .multiplications = outputs,
+                     .additions = inputs});
 }
 
 Cost softmax_cost(std::size_t rows, std::size_t columns) {
@@ -120,23 +137,32 @@ Cost softmax_cost(std::size_t rows, std::size_t columns) {
   return reads_once({.flops = 4 * count,
                      .comparisons = count,
                      .bytes = kFloatBytes * 2 * count,
-                     .cost_units = count});
+                     .cost_units = count,
+                     .multiplications = count,
+                     .additions = 2 * count});
 }
 
 Cost linear_grad_weights_cost(std::size_t inputs, std::size_t outputs, std::size_t documents) {
   const double multiply_adds = real(inputs) * real(outputs) * real(documents);
   const double activations = (real(inputs) + real(outputs)) * real(documents);
   const double bytes = kFloatBytes * (activations + real(outputs) * (real(inputs) + 1));
-  return reads_once({.flops = 2 * multiply_adds + real(outputs) * real(documents),
+  const double bias = real(outputs) * real(documents);
+  return reads_once({.flops = 2 * multiply_adds + bias,
                      .bytes = bytes,
-                     .cost_units = multiply_adds});
+                     .cost_units = multiply_adds,
+                     .multiplications = multiply_adds,
+                     .additions = multiply_adds + bias});
 }
 
 Cost linear_grad_input_cost(std::size_t inputs, std::size_t outputs, std::size_t documents) {
   const double multiply_adds = real(inputs) * real(outputs) * real(documents);
   const double activations = (real(inputs) + real(outputs)) * real(documents);
   const double bytes = kFloatBytes * (activations + real(outputs) * real(inputs));
-  return reads_once({.flops = 2 * multiply_adds, .bytes = bytes, .cost_units = multiply_adds});
+  return reads_once({.flops = 2 * multiply_adds,
+                     .bytes = bytes,
+                     .cost_units = multiply_adds,
+                     .multiplications = multiply_adds,
+                     .additions = multiply_adds});
 }
 
 Cost relu_backward_cost(std::size_t count) {
@@ -147,14 +173,17 @@ Cost relu_backward_cost(std::size_t count) {
 
 Cost cross_entropy_cost(std::size_t rows, std::size_t columns) {
   const double bytes = kFloatBytes * 2 * real(rows) * real(columns) + real(rows);
-  return reads_once({.flops = real(rows), .bytes = bytes, .cost_units = real(rows)});
+  return reads_once(
+      {.flops = real(rows), .bytes = bytes, .cost_units = real(rows), .additions = real(rows)});
 }
 
 Cost sgd_cost(std::size_t count) {
   return {.flops = 3 * real(count),
           .bytes = kFloatBytes * 3 * real(count),
           .working_set_bytes = kFloatBytes * 2 * real(count),
-          .cost_units = real(count)};
+          .cost_units = real(count),
+          .multiplications = 2 * real(count),
+          .additions = real(count)};
 }
 
 }  // namespace hwprof

@@ -1,10 +1,10 @@
 // The complexity model: what an operation has to do, whatever the implementation.
 //
-// Conventions: 1 multiply-add = 2 FLOP; a bias is one add an output; ReLU and max are comparisons,
-// counted apart and never as FLOP; bytes are compulsory traffic, each input, weight and output
-// once, float32. Cost units are those of the course analysis (Kim's text CNN): multiply-adds of the
-// convolution k d_e d_c (n-k+1), comparisons of the pooling d_c (n-k+1), multiply-adds of the
-// linear layer l d_c; bias and ReLU cost nothing there.
+// Conventions: 1 multiply-add = 2 FLOP; a bias is what a sum starts with, and no FLOP; ReLU and max
+// are comparisons, counted apart and never as FLOP; bytes are compulsory traffic, each input,
+// weight and output once, float32. Cost units are those of the course analysis (Kim's text CNN):
+// multiply-adds of the convolution k d_e d_c (n-k+1), comparisons of the pooling d_c (n-k+1),
+// multiply-adds of the linear layer l d_c; bias and ReLU cost nothing there.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ Cost linear_cost(std::size_t inputs, std::size_t outputs, std::size_t documents,
 
 // Taps in the padding do not count: no result needs them, and a variant may skip them.
 Cost conv2d_cost(const Conv2dShape& shape, std::size_t images);
-// With the normalisation folded in (a bias an output), the second summand if there is one, ReLU.
+// With the normalisation folded in (a bias), the second summand if there is one, ReLU.
 Cost conv2d_bn_relu_cost(const Conv2dShape& shape, std::size_t images, bool addend, bool relu);
 // A multiply and an add an element; the four parameters a channel are read once.
 Cost batchnorm_cost(std::size_t pixels, std::size_t channels);

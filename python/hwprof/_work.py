@@ -35,21 +35,21 @@ def _convolution(module, inputs, outputs):
     else:
         taps = prod(outputs[0][-dimensions:]) * prod(module.kernel_size)
     products = images * taps * (module.in_channels // module.groups)
-    return 2 * products + (module.bias is not None) * prod(outputs[0])
+    return 2 * products
 
 
 def _transposed_convolution(module, inputs, outputs):
     products = module.out_channels // module.groups * prod(module.kernel_size)
-    return 2 * products * prod(inputs[0]) + (module.bias is not None) * prod(outputs[0])
+    return 2 * products * prod(inputs[0])
 
 
 def _linear(module, _inputs, outputs):
-    return (2 * module.in_features + (module.bias is not None)) * prod(outputs[0])
+    return 2 * module.in_features * prod(outputs[0])
 
 
 def _bilinear(module, _inputs, outputs):
     products = module.in1_features * (module.in2_features + 1)
-    return (2 * products + (module.bias is not None)) * prod(outputs[0])
+    return 2 * products * prod(outputs[0])
 
 
 def _average(module, inputs, outputs):
@@ -80,14 +80,14 @@ def _recurrent(module, inputs, _outputs):
     if not hasattr(module, "num_layers"):  # a cell: one step
         rows = prod(inputs[0][:-1])
         return rows * (2 * gates * hidden * (module.input_size + hidden) +
-                       2 * gates * hidden * bool(module.bias) + besides * hidden)
+                       gates * hidden * bool(module.bias) + besides * hidden)
     rows = prod(inputs[0][:-1])
     directions = 2 if module.bidirectional else 1
     into = getattr(module, "proj_size", 0) or hidden
     flops = 0
     for layer in range(module.num_layers):
         width = module.input_size if layer == 0 else into * directions
-        each = 2 * gates * hidden * (width + into) + 2 * gates * hidden * bool(module.bias)
+        each = 2 * gates * hidden * (width + into) + gates * hidden * bool(module.bias)
         each += besides * hidden + (2 * hidden * into if getattr(module, "proj_size", 0) else 0)
         flops += rows * directions * each
     return flops

@@ -10,6 +10,8 @@ struct Cost {
   double bytes = 0;              // traffic
   double working_set_bytes = 0;  // distinct bytes: decides which cache can hold them
   double cost_units = 0;
+  // Of `flops`; the rest are exponentials, each counted as one.
+  double multiplications = 0, additions = 0;
 };
 
 }  // namespace hwprof

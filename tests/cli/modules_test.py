@@ -473,7 +473,7 @@ pool = module("AvgPool2d", kernel_size=3)
 print(flops_of(pool, [(1, 1, 9, 9)], [(1, 1, 3, 3)]))
 """))
         rows = 4 * 7
-        lstm = rows * 2 * (2 * 64 * (8 + 16) + 128 + 64) + rows * 2 * (2 * 64 * (32 + 16) + 128 + 64)
+        lstm = rows * 2 * (2 * 64 * (8 + 16) + 64 + 64) + rows * 2 * (2 * 64 * (32 + 16) + 64 + 64)
         gru = 4 * (2 * 48 * (8 + 16) + 5 * 16)
         # Queries and results of 5, keys and values of 7; then scores and what is made of them.
         attention = 2 * 2 * (5 * 256 * 2 + 7 * 256 * 2) + 4 * 2 * 5 * 7 * 16
