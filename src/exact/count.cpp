@@ -58,7 +58,7 @@ Result<Counted> count_call(void (*run)(void*), void* argument, Engine engine) {
   warm_up();
   const auto count_with = engine == Engine::kBlocks ? count_blocks : count_steps;
   counting = true;
-  const OtherThreads before = OtherThreads::now();
+  const OtherThreads before = OtherThreads::at_rest();
   Result<Counted> counted = count_with(run, argument);
   const OtherThreads after = OtherThreads::now();
   counting = false;

@@ -5,10 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 namespace hwprof::exact {
 
@@ -37,6 +40,22 @@ OtherThreads OtherThreads::now() {
     found.threads_.emplace(id, state);
   }
   return found;
+}
+
+OtherThreads OtherThreads::at_rest() {
+  constexpr std::chrono::milliseconds kBetween{2};
+  constexpr int kLooks = 500;
+  OtherThreads found = now();
+  for (int look = 0; look < kLooks && !found.all_sleep(); ++look) {
+    std::this_thread::sleep_for(kBetween);
+    found = now();
+  }
+  return found;
+}
+
+bool OtherThreads::all_sleep() const {
+  return std::all_of(threads_.begin(), threads_.end(),
+                     [](const auto& thread) { return thread.second.sleeps; });
 }
 
 std::optional<std::string> OtherThreads::ran_until(const OtherThreads& later) const {

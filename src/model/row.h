@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/model/cost.h"
+#include "src/model/exact_record.h"
 #include "src/model/machine.h"
 
 namespace hwprof::model {
@@ -106,6 +107,7 @@ struct Row {
   std::optional<double> max_rel_error;  // against the reference in double precision
   std::uint64_t checked_documents = 0;
   std::optional<double> counted_to_model_flops;
+  std::optional<ExactWork> exact;  // absent: not asked for
   std::vector<EventCount> counters;
   bool optimised = true;  // false: the naive reference
   std::string reason;     // why the row has no time
