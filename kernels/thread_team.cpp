@@ -72,7 +72,10 @@ void ThreadTeam::serve(std::size_t index, unsigned cpu, bool pinned) {
 }
 
 void ThreadTeam::run(const std::function<void(std::size_t)>& work) {
-  if (workers_.empty()) return work(0);
+  if (serial_ || workers_.empty()) {
+    for (std::size_t index = 0; index < size(); ++index) work(index);
+    return;
+  }
   work_ = &work;
   pending_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);

@@ -29,6 +29,10 @@ class ThreadTeam {
   // must not throw.
   void run(const std::function<void(std::size_t)>& work);
 
+  // Whether the caller does the work of all threads, one after the other, so that what they execute
+  // together can be counted on one. Not while it runs.
+  void set_serial(bool serial) { serial_ = serial; }
+
  private:
   void dismiss();
   void serve(std::size_t index, unsigned cpu, bool pinned);
@@ -38,6 +42,7 @@ class ThreadTeam {
   std::atomic<std::uint32_t> epoch_{0};    // raised once a run
   std::atomic<std::uint32_t> pending_{0};  // workers that have not ended this run
   std::atomic<bool> stop_{false};
+  bool serial_ = false;
 };
 
 // Equal share [begin, end) of `count` items for `index` of `parts`; earlier parts take the rest.

@@ -263,8 +263,13 @@ Result<void> measure_layers(ProfileSession& session, const std::vector<LayerNet>
     }
     layers.forms.push_back(
         make_layer_form(form, *record.peak, times.peak_gflops, record.threads, counting->limits()));
-    for (std::size_t i = 0; i < net.layers().size(); ++i)
-      layers.forms.back().layers[i].row.library = session.library_of(net.layers()[i].task());
+    for (std::size_t i = 0; i < net.layers().size(); ++i) {
+      report::Row& row = layers.forms.back().layers[i].row;
+      const Task& task = net.layers()[i].task();
+      row.library = session.library_of(task);
+      if (options.exact && net.reason().empty() && !interrupted())
+        row.exact = session.count_exactly(task, session.library());
+    }
   }
   record.partial = record.partial || times.interrupted;
   return {};

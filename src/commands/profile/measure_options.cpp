@@ -45,6 +45,13 @@ void declare_machine(cli::Options& options, MachineOptions& to) {
                 "many passes as the events need.");
 }
 
+cli::Option declare_exact(cli::Options& options, MeasureOptions& to) {
+  return options.flag("--exact", to.exact,
+                      "Count one call of each row instruction by instruction, too, apart from its "
+                      "timing: exact FLOP, bytes and vector widths, without a PMU and the same in "
+                      "every run; x86-64 only. Default: do not.");
+}
+
 void declare_time_budget(cli::Options& options, BudgetOptions& to) {
   options.group(cli::kBudget);
   options.value("--time-budget", "SECONDS", to.seconds, cli::seconds(cli::kMaxSeconds),

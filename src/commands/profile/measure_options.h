@@ -46,6 +46,7 @@ struct MeasureOptions {
   BudgetOptions budget;
   RegionOptions regions;
   Output output;
+  bool exact = false;  // count a call of each row without the PMU, too
   bool quiet = false;
   std::uint64_t seed = 0;            // of inputs and weights
   std::vector<std::string> command;  // as typed, for the report
@@ -55,6 +56,8 @@ struct MeasureOptions {
 void declare_inputs(cli::Options& options, MeasureOptions& to);
 // --pin, --events, --threads, --isa, --passes
 void declare_machine(cli::Options& options, MachineOptions& to);
+// --exact
+cli::Option declare_exact(cli::Options& options, MeasureOptions& to);
 // --time-budget
 void declare_time_budget(cli::Options& options, BudgetOptions& to);
 

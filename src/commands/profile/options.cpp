@@ -214,6 +214,8 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
                     "Time N calls of each row at once, as timeit does. Default: as many as take "
                     "5 ms."));
   cli::no_ladder(options, measure.machine.ladder);
+  const OwnOptions counted{.workloads = {kTextCnn, kResnet20, kLayerFile},
+                           .options = {declare_exact(options, measure)}};
   declare_regions(options, measure.regions);
   options.group(cli::kReport);
   cli::flame(options, measure.regions.flame);
@@ -237,7 +239,7 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
   options.footer(
       "Text on a terminal has colour, unless the environment has NO_COLOR and it is\n"
       "not empty.");
-  options.check([typed, own = std::vector<OwnOptions>{text_cnn, mlp, network}] {
+  options.check([typed, own = std::vector<OwnOptions>{text_cnn, mlp, network, counted}] {
     return choose_workload(*typed, own);
   });
   return {typed, &typed->profile};

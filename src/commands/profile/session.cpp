@@ -17,6 +17,8 @@
 #include "src/commands/interrupt.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
+#include "src/exact/exact.h"
+#include "src/measure/exact_excess.h"
 #include "src/measure/statistics.h"
 #include "src/report/render/write_report.h"
 
@@ -224,6 +226,7 @@ Result<TaskTurns> ProfileSession::begin_turns(std::span<const Task> tasks, const
                   .measured = std::vector<std::optional<std::size_t>>(tasks.size()),
                   .work = {},
                   .errors = {},
+                  .exact = std::vector<std::optional<report::ExactWork>>(tasks.size()),
                   .counting = nullptr,
                   .users = nullptr,
                   .measuring = std::nullopt,
@@ -237,6 +240,10 @@ Result<TaskTurns> ProfileSession::begin_turns(std::span<const Task> tasks, const
     task.run();
     const double first_call_ns = 1e9 * (seconds() - before_s);
     turns.errors.push_back(task.check());
+    if (options.exact) {
+      progress->show("counting instructions", 0, kCheckedProgress);
+      turns.exact[i] = count_exactly(task, task.library.empty() ? library() : how.own_library);
+    }
     turns.measured[i] = turns.work.size();
     turns.work.push_back({.parts = {{task.run, task.cost.flops}},
                           .threads = threads_of(task),
@@ -259,6 +266,28 @@ Result<TaskTurns> ProfileSession::begin_turns(std::span<const Task> tasks, const
   schedule.repeat = how.repeat;
   turns.measuring.emplace(turns.work, peak_team(), turns.counting.get(), schedule);
   return turns;
+}
+
+report::ExactWork ProfileSession::count_exactly(const Task& task, const BlasLibrary* library) {
+  report::ExactWork work;
+  const bool has_threads = threads_of(task) > 1;
+  if (library != nullptr && task.needs_blas && has_threads) (void)library->set_threads(1);
+  team().set_serial(true);
+  const auto counted = exact::count([&task] { task.run(); });
+  team().set_serial(false);
+  if (library != nullptr && task.needs_blas && has_threads)
+    (void)library->set_threads(threads_of(task));
+  if (!counted) {
+    const Error& error = counted.error();
+    work.reason = error.hint.empty() ? error.what : error.what + "; " + error.hint;
+    return work;
+  }
+  work.count = own_count(*counted, symbol_of_);
+  if (task.cost.flops > 0) {
+    work.to_model = static_cast<double>(work.count->flops) / task.cost.flops;
+  }
+  work.excess = exact_excess(task.cost, *work.count, task.needs_blas);
+  return work;
 }
 
 void ProfileSession::take_turn(TaskTurns& turns, double until_share) {
@@ -295,6 +324,7 @@ void ProfileSession::add_rows(TaskTurns turns) {
         turns.checked_documents, *record.peak, result.peak_gflops, threads_of(task),
         turns.counting->evaluate(measured ? measured->tally : Tally{}), turns.counting->limits()));
     record.rows.back().library = library_of(task);
+    record.rows.back().exact = std::move(turns.exact[i]);
     if (measured && turns.repeated) add_repetition(record.rows.back(), measured->calls_a_slice);
     if (!measured) continue;
     const std::vector<report::Slice>& slices = measured->slices;

@@ -18,6 +18,7 @@
 #include "src/commands/loaded_blas.h"
 #include "src/commands/profile/measure_options.h"
 #include "src/measure/ceilings.h"
+#include "src/measure/exact_functions.h"
 #include "src/measure/schedule.h"
 #include "src/model/record.h"
 #include "src/observe/proc/cpu_users.h"
@@ -33,10 +34,11 @@ inline constexpr double kCheckedProgress = 0.1, kMeasuredProgress = 0.95;
 
 // How tasks are measured, where it is not as the machine and the budget say.
 struct TaskOptions {
-  std::size_t checked_documents = 0;        // that each task's check() looks at
-  double budget_share = 1;                  // of the time that is left
-  std::optional<std::uint64_t> loops = {};  // calls a slice; absent: as many as fill it
-  std::optional<std::size_t> repeat = {};   // slices; absent: as many as the budget has room for
+  std::size_t checked_documents = 0;         // that each task's check() looks at
+  double budget_share = 1;                   // of the time that is left
+  std::optional<std::uint64_t> loops = {};   // calls a slice; absent: as many as fill it
+  std::optional<std::size_t> repeat = {};    // slices; absent: as many as the budget has room for
+  const BlasLibrary* own_library = nullptr;  // of the tasks that name one of their own
 };
 
 // Tasks on one number of threads, checked, and what was measured of them so far.
@@ -46,10 +48,11 @@ struct TaskTurns {
   bool repeated = false;  // calls or slices as the user says
   double share = 1;       // of the budget that was left, `before_s` in
   double before_s = 0;
-  double progress_until = kMeasuredProgress;         // where the bar stands when all is measured
-  std::vector<std::optional<std::size_t>> measured;  // as which work; absent: it cannot run
-  std::vector<Work> work;                            // their addresses stay
-  std::vector<double> errors;                        // largest relative ones, by work
+  double progress_until = kMeasuredProgress;            // where the bar stands when all is measured
+  std::vector<std::optional<std::size_t>> measured;     // as which work; absent: it cannot run
+  std::vector<Work> work;                               // their addresses stay
+  std::vector<double> errors;                           // largest relative ones, by work
+  std::vector<std::optional<report::ExactWork>> exact;  // by task; absent: not asked for
   std::unique_ptr<Counting> counting;
   std::unique_ptr<CpuUsers> users;
   std::optional<Interleaving> measuring;
@@ -110,6 +113,10 @@ class ProfileSession {
   [[nodiscard]] double seconds() const;       // since begin()
   [[nodiscard]] double seconds_left() const;  // of the time budget, at least kLeastRunSeconds
 
+  // Of a task that was run before: what one more call executes, on one thread that does the work
+  // of all. `library`: whose products it calls, whose threads are then as they were.
+  report::ExactWork count_exactly(const Task& task, const BlasLibrary* library);
+
   [[nodiscard]] const BlasLibrary* library() const {
     return blas.library ? &*blas.library : nullptr;
   }
@@ -153,8 +160,9 @@ class ProfileSession {
 
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool told_ = false;
-  std::map<int, Crew> crews_;  // by number of threads
-  Crew* crew_ = nullptr;       // that of the record
+  SymbolOf symbol_of_ = symbols_of_files();  // of hwprof and what it loaded
+  std::map<int, Crew> crews_;                // by number of threads
+  Crew* crew_ = nullptr;                     // that of the record
 };
 
 }  // namespace hwprof

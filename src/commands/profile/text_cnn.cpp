@@ -210,11 +210,13 @@ Result<std::vector<OnThreads>> prepare(ProfileSession& session, const Input& inp
     }
     on.tasks = on.model.tasks();
     add_beside(on.best.tasks, on.tasks);
-    TRY(on.turns, session.begin_turns(on.tasks,
-                                      {.checked_documents = on.model.checked_documents(),
-                                       .loops = options.loops,
-                                       .repeat = session.options.budget.repeat},
-                                      counts.size() - 1));
+    TRY(on.turns,
+        session.begin_turns(on.tasks,
+                            {.checked_documents = on.model.checked_documents(),
+                             .loops = options.loops,
+                             .repeat = session.options.budget.repeat,
+                             .own_library = on.best.blas ? &*on.best.blas->library : nullptr},
+                            counts.size() - 1));
   }
   return prepared;
 }

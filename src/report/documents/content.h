@@ -99,6 +99,10 @@ Table outliers_table(const Repeats& repeats);
 std::vector<Headline> fix_headlines(const Fix& fix);
 Table fix_table(const Fix& fix);
 
+// exact.cpp: of --exact; each empty where it was not given.
+Table exact_table(const std::string& title, const std::vector<const Row*>& rows);
+Table exact_functions_table(const std::vector<Row>& rows);
+
 // counters.cpp
 Table counters_table(const Profile& profile);
 // Of the fastest variant of each operation alone.

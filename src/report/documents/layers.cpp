@@ -208,6 +208,10 @@ void add_layers(const Profile& profile, Document& document) {
   document.add(types_table(layers), Detail::kFull);
   if (layers.against) document.add(against_table(*layers.against));
   document.in(Section::kCounters).add(layer_counters_table(first, layers.nothing), Detail::kFull);
+  std::vector<const Row*> rows;
+  for (const LayerRow& layer : first.layers) rows.push_back(&layer.row);
+  document.add(exact_table("Executed by each layer, counted exactly (a call)", rows),
+               Detail::kFull);
 }
 
 }  // namespace hwprof::report

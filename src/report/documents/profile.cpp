@@ -243,6 +243,10 @@ Document profile_document(const Profile& profile) {
   if (rows_first && no_counters(profile.rows).empty())
     document.add(brief_counters_table(profile), kBrief);
   document.add(counters_table(profile), kFull);
+  std::vector<const Row*> rows;
+  for (const Row& row : profile.rows) rows.push_back(&row);
+  document.add(exact_table("Executed, counted exactly (a call)", rows))
+      .add(exact_functions_table(profile.rows), kFull);
   add_layers(profile, document);
   document.in(Section::kLayers).add(passes_table(profile), kFull);
   if (profile.scaling) document.add(scaling_table(*profile.scaling));
