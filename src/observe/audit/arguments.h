@@ -30,6 +30,22 @@ inline bool is_readable(u64 address) {
   return true;
 }
 
+// Of most routines more arguments are copied than there are: above them a stack may end. Those that
+// are there lie in memory; where nothing may be asked, all are taken to be there. What was memory
+// above a stack once need not be now: each call asks anew.
+__attribute__((noinline, cold)) inline u32 words_in_two_pages(u32 words, const u64* first,
+                                                              u64 left) {
+  const bool reads_on =
+      load(asks_nothing) != 0 || is_readable_now(reinterpret_cast<u64>(first) + left);
+  return reads_on ? words : static_cast<u32>(left / sizeof(*first));
+}
+
+inline u32 words_to_copy(u32 words, const u64* first) {
+  constexpr u64 kSmallestPage = 4096;
+  const u64 left = kSmallestPage - reinterpret_cast<u64>(first) % kSmallestPage;
+  return words * sizeof(*first) <= left ? words : words_in_two_pages(words, first, left);
+}
+
 // Only a pointer that is one is followed: a function that happens to have a BLAS routine's name and
 // other arguments must not crash in our hands.
 constexpr bool looks_like_pointer(u64 address, u64 alignment) {

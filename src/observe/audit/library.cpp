@@ -374,19 +374,6 @@ void remember_result(const OpenCall& call, u64 result) {
   if (result != 0) remember_plan(result, slot < kSlotsOfShards ? 0 : slot - kSlotsOfShards + 1);
 }
 
-// Of most routines more arguments are copied than there are: above them a stack may end. Those that
-// are there lie in memory; where nothing may be asked, all are taken to be there.
-__attribute__((noinline, cold)) u32 words_in_two_pages(u32 words, const u64* first, u64 left) {
-  const bool reads_on = load(asks_nothing) != 0 || is_readable(reinterpret_cast<u64>(first) + left);
-  return reads_on ? words : static_cast<u32>(left / sizeof(*first));
-}
-
-u32 words_to_copy(u32 words, const u64* first) {
-  constexpr u64 kSmallestPage = 4096;
-  const u64 left = kSmallestPage - reinterpret_cast<u64>(first) % kSmallestPage;
-  return words * sizeof(*first) <= left ? words : words_in_two_pages(words, first, left);
-}
-
 // What we have told the loader to tell us of a file with each symbol: where it is, whether it has a
 // BLAS.
 constexpr uintptr_t kIsBlas = 1;
