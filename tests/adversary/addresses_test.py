@@ -65,6 +65,42 @@ int main(void) {
 #endif
 """
 
+# SHIM: a variable with the name of a routine, filled when somebody asks for it, as lazy loaders of
+# a BLAS have it; another is data alone, as a COMMON block of Fortran. USER: of both files' variables.
+# Else a program that is right where all is as without hwprof.
+VARIABLES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+typedef void (*Product)(const char*, const char*, const int*, const int*, const int*, const float*,
+                        const float*, const int*, const float*, const int*, const float*, float*,
+                        const int*);
+#ifdef SHIM
+Product sgemm_;
+double dscal_[200] = {1, 2, 3};
+void load(const char* path) { sgemm_ = (Product)dlsym(dlopen(path, RTLD_NOW), "sgemm_"); }
+#else
+extern Product sgemm_;
+extern double dscal_[200];
+void load(const char*);
+int user(int, const char**);
+#endif
+#ifdef USER
+static double* volatile data = dscal_;
+int user(int count, const char** words) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  load(words[1]);
+  for (int i = 0; i < 50; ++i) sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  if (dlsym(RTLD_DEFAULT, "sgemm_") != (void*)&sgemm_) return 1;
+  if (dlsym(RTLD_DEFAULT, "dscal_") != (void*)dscal_ || data != dscal_) return 2;
+  return dscal_[0] == 1 && data[2] == 3 ? 7 : 3;
+}
+#elif !defined SHIM
+int main(int count, const char** words) { return user(count, words); }
+#endif
+"""
+
 
 class Addresses(CoverageTest):
     def caller(self, name, *flags, product=None):
@@ -154,6 +190,18 @@ class Addresses(CoverageTest):
         done, report = self.observe(program, **self.more())
         self.assertEqual(done.returncode, 7, done.stderr)
         self.check_not_denied(report)
+
+    def test_variables_with_the_names_of_routines(self):
+        """They stay what they are: where they lie, and what they hold."""
+        shim = self.compile("libshim.so", VARIABLES, "-shared", "-fPIC", "-w", "-DSHIM", "-ldl")
+        for flags in [[], ["-fno-plt"], ["-Wl,-z,now"]]:
+            with self.subTest(flags):
+                user = self.compile("libuser.so", VARIABLES, "-shared", "-fPIC", "-w", "-DUSER",
+                                    *flags, *self.needing(shim), "-ldl")
+                program = self.compile("variables", VARIABLES, "-w", *self.needing(shim, user))
+                done, report = self.observe(program, self.library, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.assertEqual(count(report), 50, called(report))
 
 
 if __name__ == "__main__":

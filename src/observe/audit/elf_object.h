@@ -118,6 +118,22 @@ class ElfObject {
   [[nodiscard]] u64 function(const char* name) const {
     return reinterpret_cast<u64>(code(name).begin);
   }
+  // Whether a function lies there, and not a variable that has a function's name. `type`: of the
+  // symbol by which it was found. What IFUNC has chosen may lie in another file; of hand-written
+  // code without a type, and of what has no symbol here, the segment tells.
+  [[nodiscard]] bool is_code(u64 address, unsigned char type) const {
+    if (type != STT_NOTYPE) return type == STT_FUNC || type == STT_GNU_IFUNC;
+    return find_segment([&](const Elf64_Phdr& segment) {
+             return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 &&
+                    holds(segment, address);
+           }) != nullptr;
+  }
+  [[nodiscard]] bool is_code(u64 address, const char* name) const {
+    const Elf64_Sym* found = find_symbol(
+        name, [&](const Elf64_Sym& symbol) { return base_ + symbol.st_value == address; });
+    const auto type = found != nullptr ? ELF64_ST_TYPE(found->st_info) : STT_NOTYPE;
+    return is_code(address, static_cast<unsigned char>(type));
+  }
   // Whether what it exports as `name` begins there.
   [[nodiscard]] bool defines(const char* name, u64 address) const {
     return find_symbol(name, [&](const Elf64_Sym& symbol) {

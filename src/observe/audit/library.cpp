@@ -269,10 +269,12 @@ Addresses bind_addresses(const link_map* caller) {
     if (may_be && !is_stub && library == nullptr) ++all.unknown;
     // In a program's own table: that asks us when it is called.
     if (library == nullptr || library == caller || *library->l_name == '\0') return;
+    const ElfObject file(library, program_headers);
+    if (!file.is_code(address, name)) return;
     u64 bound = address;
     if (is_routine(name, address, library, program_headers, found)) {
       bound = bind(found.name, found.routine, address, caller, library);
-    } else if (const ElfObject file(library, program_headers); file.function(name) == address) {
+    } else if (file.function(name) == address) {
       bound = bind_uncounted(name, address, library, serves_blas(file));
     }
     if (bound != address && !write_address(object, caller, place, bound, program_headers))
@@ -477,9 +479,11 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
   if (const u64 watched = watch_filters(name, address); watched != 0) return watched;
   NamedRoutine found;
   if (address == 0 || *caller == *library) return address;
+  const auto type = static_cast<unsigned char>(ELF64_ST_TYPE(symbol->st_info));
   if (is_routine(name, address, of, program_headers, found))
-    return bind(found.name, found.routine, address, object_of(*caller), of);
-  const auto type = ELF64_ST_TYPE(symbol->st_info);
+    return ElfObject(of, program_headers).is_code(address, type)
+               ? bind(found.name, found.routine, address, object_of(*caller), of)
+               : address;
   if (type != STT_FUNC && type != STT_GNU_IFUNC) return address;
   return bind_uncounted(name, address, of, (*library & kIsBlas) != 0);
 }
