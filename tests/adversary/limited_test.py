@@ -85,9 +85,9 @@ int main(void) {
 class Limited(CoverageTest):
     def test_calls_where_no_system_call_is_allowed(self):
         for way, limit in WAYS.items():
-            for before in [0, 1]:
-                with self.subTest([way, before]):
-                    program = self.compile("limited", LIMITED, "-w", "-DLIMIT=" + limit,
+            for before, plt in [(0, "-fplt"), (1, "-fplt"), (0, "-fno-plt"), (1, "-fno-plt")]:
+                with self.subTest([way, before, plt]):
+                    program = self.compile("limited", LIMITED, "-w", "-DLIMIT=" + limit, plt,
                                            "-DCALLS_BEFORE=%d" % before, *self.needing(self.library))
                     done, report = self.observe(program, **self.more())
                     if done.returncode == 77:
@@ -98,6 +98,20 @@ class Limited(CoverageTest):
                     timed = [site["time_ns"] for site in called(report)["calls"]]
                     # The strict mode takes the clock of the CPU as well.
                     self.assertTrue(way == "strict" or timed[0] > 0, called(report))
+
+    def test_questions_about_filters(self):
+        """As libseccomp asks what the kernel knows; they limit nothing."""
+        for limit in ["syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, 0) + 1",
+                      "syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, 0) + 1",
+                      "prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, 0, 0, 0) + 1"]:
+            with self.subTest(limit):
+                program = self.compile("asks", LIMITED, "-w", "-DLIMIT=" + limit,
+                                       "-DCALLS_BEFORE=0", *self.needing(self.library))
+                done, report = self.observe(program, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.assertEqual(count(report), 50, called(report))
+                self.assertIsNotNone(called(report)["calls"][0]["shapes"][0]["time_ns"],
+                                     called(report))
 
     def test_a_stack_that_ends_above_the_arguments(self):
         """They lie in one page or in two, and above them is nothing, or nothing any more."""

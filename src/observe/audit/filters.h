@@ -5,7 +5,8 @@
 //
 // It hears of it where prctl() and syscall() are bound: functions of ours look at their arguments
 // and jump on, with the caller's stack as it was, as a call of clone() needs. What a program does
-// by instructions of its own is not heard.
+// by instructions of its own is not heard. Calls that can but fail, by which libseccomp asks what
+// the kernel knows, limit nothing.
 #pragma once
 
 #include <linux/prctl.h>
@@ -104,11 +105,14 @@ __attribute__((visibility("hidden"), used)) inline unsigned long hwprof_real_prc
 __attribute__((visibility("hidden"), used)) inline unsigned long hwprof_real_syscall = 0;
 
 __attribute__((visibility("hidden"), used)) inline void hwprof_note_prctl(int option,
-                                                                          unsigned long value) {
+                                                                          unsigned long value,
+                                                                          unsigned long filter) {
   using namespace hwprof::observe::audit;
-  const bool limits = option == PR_SET_SECCOMP;
+  const bool is_strict = option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT;
+  const bool limits =
+      is_strict || (option == PR_SET_SECCOMP && value == SECCOMP_MODE_FILTER && filter != 0);
   if (limits) __atomic_store_n(&asks_nothing, 1, __ATOMIC_RELEASE);
-  if ((limits && (value == SECCOMP_MODE_STRICT || load(own_clock) == kKernelClock)) ||
+  if (is_strict || (limits && load(own_clock) == kKernelClock) ||
       (option == PR_SET_TSC && value == PR_TSC_SIGSEGV)) {
     __atomic_store_n(&own_clock, kNoClock, __ATOMIC_RELEASE);
   }
@@ -116,21 +120,32 @@ __attribute__((visibility("hidden"), used)) inline void hwprof_note_prctl(int op
 
 __attribute__((visibility("hidden"), used)) inline void hwprof_note_syscall(long number,
                                                                             unsigned long first,
-                                                                            unsigned long second) {
-  if (number == SYS_prctl) hwprof_note_prctl(static_cast<int>(first), second);
+                                                                            unsigned long second,
+                                                                            unsigned long third) {
+  if (number == SYS_prctl) hwprof_note_prctl(static_cast<int>(first), second, third);
   if (number != SYS_seccomp) return;
-  if (first == SECCOMP_SET_MODE_STRICT) hwprof_note_prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
-  if (first == SECCOMP_SET_MODE_FILTER) hwprof_note_prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER);
+  if (first == SECCOMP_SET_MODE_STRICT && second == 0 && third == 0)
+    hwprof_note_prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0);
+  if (first == SECCOMP_SET_MODE_FILTER)
+    hwprof_note_prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, third);
 }
 }
 
 namespace hwprof::observe::audit {
 
+inline bool may_limit_calls(const char* name) {
+  return routine_names::equal(name, "prctl") || routine_names::equal(name, "syscall");
+}
+inline bool is_own_filter_watch(u64 address) {
+  return address == reinterpret_cast<u64>(hwprof_prctl) ||
+         address == reinterpret_cast<u64>(hwprof_syscall);
+}
+
 // What `name` is to be bound to instead; 0: to what it is. A second function of that name, as in
 // another namespace of the loader, is left alone.
 inline u64 watch_filters(const char* name, u64 address) {
+  if (address == 0 || !may_limit_calls(name)) return 0;
   const bool is_prctl = routine_names::equal(name, "prctl");
-  if (address == 0 || (!is_prctl && !routine_names::equal(name, "syscall"))) return 0;
   u64& real = is_prctl ? hwprof_real_prctl : hwprof_real_syscall;
   u64 none = 0;
   if (!__atomic_compare_exchange_n(&real, &none, address, false, __ATOMIC_RELAXED,

@@ -200,7 +200,7 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
 
 bool is_own_stub(u64 address) {
   return address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes ||
-         is_other_stub(address);
+         is_other_stub(address) || is_own_filter_watch(address);
 }
 
 // What a function of `library` is that is no routine by that name: a stub of those that are not
@@ -236,7 +236,7 @@ void note_addresses(const link_map* object) {
   ElfObject(object, program_headers)
       .for_each_address(calls_bound_unsaid, [&any](const char* name, u64) {
         NamedRoutine found;
-        any = any || may_be_routine(name, found) || may_be_of_blas(name);
+        any = any || may_be_routine(name, found) || may_be_of_blas(name) || may_limit_calls(name);
       });
   if (!any) return;
   if (!take(pending_lock)) return add(table->unwatched);
@@ -262,7 +262,7 @@ Addresses bind_addresses(const link_map* caller) {
     NamedRoutine found;
     const u64 address = *reinterpret_cast<const u64*>(place);
     const bool may_be = may_be_routine(name, found);
-    if (address == 0 || (!may_be && !may_be_of_blas(name))) return;
+    if (address == 0 || (!may_be && !may_be_of_blas(name) && !may_limit_calls(name))) return;
     const bool is_stub = is_own_stub(address);
     const link_map* library = is_stub ? nullptr : owner_of(caller, name, address, program_headers);
     all.written = all.written || is_stub || library != nullptr;
@@ -272,7 +272,9 @@ Addresses bind_addresses(const link_map* caller) {
     const ElfObject file(library, program_headers);
     if (!file.is_code(address, name)) return;
     u64 bound = address;
-    if (is_routine(name, address, library, program_headers, found)) {
+    if (const u64 watched = watch_filters(name, address); watched != 0) {
+      bound = watched;
+    } else if (is_routine(name, address, library, program_headers, found)) {
       bound = bind(found.name, found.routine, address, caller, library);
     } else if (file.function(name) == address) {
       bound = bind_uncounted(name, address, library, serves_blas(file));
