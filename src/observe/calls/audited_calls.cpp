@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "src/observe/calls/bindings.h"
 #include "src/observe/calls/call_kinds.h"
 #include "src/observe/calls/prepared_calls.h"
-#include "src/observe/calls/routine_file.h"
 #include "src/observe/calls/shape_counts.h"
 #include "src/observe/proc/trace_spans.h"
 
@@ -25,34 +23,36 @@ constexpr std::size_t kMostCandidates = 2 * kMostSpans;
 // up to this share of the time it makes no difference.
 constexpr double kNegligible = 0.01;
 
-bool serves_blas(const std::string& path) {
-  const auto file = open_routine_file(path);
-  return file && std::any_of(file->entries.begin(), file->entries.end(),
-                             [](const EntryPoint& entry) { return entry.routine.blas; });
-}
-
-// Library in front: the one behind it that most of its calls go to.
-std::map<std::string, std::string> find_backends(const Bindings& bindings) {
-  std::map<std::string, bool> serves;
-  std::map<std::string, const Bound*> backends;
+// What a file calls of another BLAS is its own call, but of the routine that it was called for: a
+// library with one routine of a BLAS, as LAPACK has csymv_(), calls all others for itself.
+Backends find_backends(const Bindings& bindings) {
+  Backends backends;
   for (const auto& [key, bound] : bindings) {
-    if (!serves.contains(bound.caller)) serves[bound.caller] = serves_blas(bound.caller);
-    if (!bound.blas || !serves[bound.caller]) continue;
-    const Bound*& backend = backends[bound.caller];
-    if (backend == nullptr || backend->shapes.all().count < bound.shapes.all().count)
-      backend = &bound;
+    if (!bound.blas) continue;
+    const std::string operation = operation_of(bound.symbol);
+    const std::uint64_t count = bound.shapes.all().count;
+    backends[{bound.library, operation}].received += count;
+    Backend& backend = backends[{bound.caller, operation}];
+    backend.handed_on += count;
+    if (count <= backend.most) continue;
+    backend.most = count;
+    backend.library = bound.library;
   }
-  std::map<std::string, std::string> names;
-  for (const auto& [front, bound] : backends) names[front] = bound->library;
-  return names;
+  std::erase_if(backends, [](const auto& entry) {
+    return entry.second.received == 0 || entry.second.handed_on == 0;
+  });
+  return backends;
 }
 
-Bindings outermost(Bindings bindings, const std::map<std::string, std::string>& backends) {
-  std::set<std::string> called;  // libraries
-  for (const auto& [key, bound] : bindings) called.insert(bound.library);
+Bindings counted_once(Bindings bindings, const Backends& backends) {
   std::erase_if(bindings, [&](const auto& binding) {
     const Bound& bound = binding.second;
-    return bound.blas && backends.contains(bound.caller) && called.contains(bound.caller);
+    if (!bound.blas) return false;
+    const std::string operation = operation_of(bound.symbol);
+    const auto caller = backends.find({bound.caller, operation}),
+               library = backends.find({bound.library, operation});
+    return (caller != backends.end() && caller->second.counts_received()) ||
+           (library != backends.end() && !library->second.counts_received());
   });
   return bindings;
 }
@@ -204,7 +204,7 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
                                 const TickClock& clock) {
   const Bindings bindings = read_sites(table, clock.ns_per_tick);
   const Backends backends = find_backends(bindings);
-  const Bindings outer = outermost(bindings, backends);
+  const Bindings outer = counted_once(bindings, backends);
   const std::uint64_t first_nan = load(table.first_nan);
   AuditedCalls result;
   for (const auto& [key, bound] : outer) {

@@ -101,8 +101,8 @@ class LongCalls {
   std::vector<Call> longest_;
 };
 
-// A call from a library that serves BLAS itself is the inner half of a call into it (FlexiBLAS, the
-// dispatcher of MKL): it names the backend, and is not counted again.
+// A call that a routine hands on to the same one of another file (FlexiBLAS, the dispatcher of MKL)
+// names who served it, and is not counted again.
 AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long_calls,
                                 const TickClock& clock);
 

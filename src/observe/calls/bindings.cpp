@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -93,9 +94,20 @@ std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place,
 
 std::string symbol_of(const audit::Site& site) { return text_in(site.symbol); }
 
+std::string operation_of(const std::string& symbol) {
+  std::string_view name = symbol;
+  for (const std::string_view prefix : {"scipy_", "cblas_"})
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  name = name.substr(0, name.find_last_not_of("_64") + 1);
+  // A dot product of C that gives its complex result by a pointer.
+  if (constexpr std::string_view kBySub = "_sub"; name.ends_with(kBySub))
+    name.remove_suffix(kBySub.size());
+  return std::string(name);
+}
+
 const std::string& server_of(const Bound& bound, const Backends& backends) {
-  const auto backend = backends.find(bound.library);
-  return bound.blas && backend != backends.end() ? backend->second : bound.library;
+  const auto backend = backends.find({bound.library, operation_of(bound.symbol)});
+  return bound.blas && backend != backends.end() ? backend->second.library : bound.library;
 }
 
 bool is_in_shards(std::uint32_t slot) { return slot < audit::kSlotsOfShards; }

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "src/observe/audit/table.h"
 #include "src/observe/calls/shape_counts.h"
@@ -31,8 +32,17 @@ struct Bound {
 };
 using Bindings = std::map<std::tuple<std::string, std::string, std::string>, Bound>;
 
-// A BLAS in front of another one, and that one.
-using Backends = std::map<std::string, std::string>;
+// Of a routine that hands its calls on to the same one of another file, as those of a dispatcher do
+// (FlexiBLAS, MKL's), and cblas_dgemm() that calls dgemm_() of another library.
+struct Backend {
+  std::string library;                                  // that it calls most
+  std::uint64_t received = 0, handed_on = 0, most = 0;  // calls; `most` to `library`
+
+  // A call that is handed on is counted once: as it was received, unless more are handed on.
+  [[nodiscard]] bool counts_received() const { return handed_on <= received; }
+};
+// By the file in front, and the operation.
+using Backends = std::map<std::pair<std::string, std::string>, Backend>;
 
 Bindings read_sites(const audit::Table& table, double ns_per_tick);
 
@@ -42,7 +52,10 @@ std::map<std::string, bool> blas_files(const audit::Table& table);
 // Of the symbol of a site.
 std::string symbol_of(const audit::Site& site);
 
-// Who served it: of a BLAS in front of another one that one.
+// "dgemm" of each name that it has: dgemm_, cblas_dgemm_64, scipy_dgemm_64_.
+std::string operation_of(const std::string& symbol);
+
+// Who served it: of a routine that hands its calls on, who is behind it.
 const std::string& server_of(const Bound& bound, const Backends& backends);
 
 // Calls are counted in a slot of a site: in its shards, or among the table's prepared ones.
