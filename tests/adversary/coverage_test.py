@@ -76,6 +76,35 @@ STATIC = r"""
 int main(void) { for (volatile unsigned long i = 0; i < 900000000UL; ++i) {} return 0; }
 """
 # As root of a user namespace of its own, which any user may make.
+# Two seconds in calls; two processes at once, each the first of its own pid namespace, with a word.
+SLOW_PRODUCT = """
+#include <unistd.h>
+void sgemm_() { usleep(100000); }
+"""
+SAME_NUMBERS = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+void sgemm_();
+static void calls(void) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < 20; ++i) sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+}
+int main(int count, char** words) {
+  if (count == 1) return calls(), 7;
+  for (int i = 0; i < 2; ++i) {
+    if (fork() != 0) continue;
+    if (unshare(CLONE_NEWPID) != 0) return 9;
+    if (fork() == 0) return calls(), 0;
+    return wait(NULL) < 0;
+  }
+  while (wait(NULL) > 0) {}
+  return 7;
+}
+"""
 OWN_NAMESPACES = ["unshare", "--user", "--map-root-user", "--mount"]
 
 
@@ -133,6 +162,20 @@ class Coverage(CoverageTest):
                     options=[*BY_UPROBES, *user])
                 self.assertEqual(count(report), 300, called(report))
                 self.assertEqual(sites(report, "sgemm_")[0]["library"], "/mnt/libelsewhere.so")
+
+    @needs_root
+    def test_threads_with_the_same_number(self):
+        """Of pid namespaces of their own: what they do at once takes no more time than one of them."""
+        slow = self.compile("libslow.so", SLOW_PRODUCT, "-shared", "-fPIC")
+        program = self.compile("same_numbers", SAME_NUMBERS, "-w", *self.needing(slow))
+        started = "unshare --pid --fork %s" % program
+        for command in ["%s & %s; wait $!" % (started, started), program + " fork"]:
+            with self.subTest(command):
+                done, report = self.observe("sh", "-c", command)
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.assertEqual(count(report), 40, called(report))
+                inside = sum(site["time_ns"] for site in sites(report, "sgemm_"))
+                self.assertLess(called(report)["wall_ns"], 0.99 * inside)
 
     @needs_uprobes
     def test_a_name_is_another_file_in_another_namespace(self):

@@ -124,7 +124,7 @@ u64 ticks() {
 }
 
 void note_thread() {
-  const u32 thread = thread_number(), first = load(table->first_thread);
+  const u32 thread = thread_mark(), first = load(table->first_thread);
   if (thread != 0 && first == thread) return;
   u32 none = 0;
   if (thread != 0 && first == 0 &&
@@ -159,7 +159,7 @@ __attribute__((constructor)) void start(int /*count*/, char** /*arguments*/, cha
     if (value == nullptr || !parse_place(value, place)) continue;
     table = open_table(place);
     if (table == nullptr) return;
-    add(table->processes);
+    process_number = static_cast<u32>(__atomic_add_fetch(&table->processes, 1, __ATOMIC_RELAXED));
     choose_clock(table->clock);
     return;
   }

@@ -151,8 +151,8 @@ struct Table {
   u64 long_ticks;
   u64 processes;  // that have begun to count
   u64 unwatched;  // bindings whose calls are not counted: there was no room, or no way
-  // The thread that called first, and whether there were others: of one alone, calls follow each
-  // other.
+  // The thread that called first, by its mark, and whether there were others: of one alone, calls
+  // follow each other.
   u32 first_thread, more_threads;
   u64 first_nan;   // 1 + the place in `sites` of the first call with NaN in an operand; 0: none
   u64 unplaced;    // calls in a module for which there was no room in `module_calls`
