@@ -309,7 +309,7 @@ TEST(Monitor, OutlivesACommandThatIsKilledBeforeItBegan) {
       [](MonitorClient& monitor) -> Result<int> {
         TRY(const pid_t pid, monitor.start({}, false));
         ::kill(pid, SIGKILL);
-        for (auto info = process_info(pid); info && info->state != 'Z'; info = process_info(pid)) {
+        for (auto info = process_info(pid); info && !info->ended; info = process_info(pid)) {
         }
         HOLDS(monitor.release().error().code == EPIPE);
         return 7;

@@ -88,6 +88,20 @@ class Attach(CliTest):
                 if comm.read() == "kthreadd\n":
                     self.assert_refused("attach", "2", names="kernel")
 
+    def test_a_process_whose_main_thread_has_ended(self):
+        """It goes on, and it is not said to have ended."""
+        child = self.sleeper("""
+            import ctypes, platform, threading, time
+            threading.Thread(target=time.sleep, args=(60,)).start()
+            print('up', flush=True)
+            ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[platform.machine()], 0)""")
+        for _ in range(100):
+            with open("/proc/%d/stat" % child.pid) as stat:
+                if stat.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    break
+            time.sleep(0.1)
+        self.assert_refused("attach", str(child.pid), names=["main thread", "other threads go on"])
+
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_another_users_process_is_refused_with_the_reason(self):
         child = self.sleeper()

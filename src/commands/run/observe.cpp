@@ -253,8 +253,14 @@ Result<ProcessInfo> check_process(pid_t pid) {
   if (info->kernel_thread)
     return usage_error(fmt::format("process {} ({}) is a thread of the kernel", pid, info->name),
                        "only programs can be observed");
-  if (info->state == 'Z')
+  if (info->ended)
     return usage_error(fmt::format("process {} ({}) has already ended", pid, info->name));
+  // Its memory map, its program and its events are asked for by that thread.
+  if (info->main_ended)
+    return usage_error(fmt::format("the main thread of process {} ({}) has ended, and other "
+                                   "threads go on: hwprof cannot join such a process",
+                                   pid, info->name),
+                       "hwprof run observes it from its start");
   if (launched_by_root() && ::geteuid() != 0 && info->user != ::geteuid()) {
     return environment_error(
         EPERM,
@@ -296,7 +302,7 @@ Result<report::Run> observe_process(const RunRequest& request, report::Run recor
   bool seen = false;
   const auto remember = [&] {
     auto now = process_info(pid);
-    if (!now || now->start_ticks != first.start_ticks || now->state == 'Z') return;
+    if (!now || now->start_ticks != first.start_ticks || now->ended) return;
     last = *std::move(now);
     seen = true;
     if (const auto peak = peak_rss_bytes(pid)) record.peak_rss_bytes = peak;

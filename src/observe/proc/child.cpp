@@ -282,7 +282,7 @@ std::vector<Orphans::Left> Orphans::running(const std::vector<pid_t>& adopted) {
   for (const pid_t child : adopted) {
     for (const pid_t pid : process_tree(child)) {
       const auto info = process_info(pid);
-      if (info && info->state != 'Z' && info->state != 'X') left.push_back({pid, info->name});
+      if (info && !info->ended) left.push_back({pid, info->name});
     }
   }
   return left;

@@ -37,7 +37,7 @@ bool is_left_over(const fs::path& path, pid_t owner) {
   if (status.st_uid != ::geteuid() && ::geteuid() != 0) return false;
   // One that was killed may wait long for whoever inherited it to take its exit code.
   const auto process = process_info(owner);
-  const bool zombie = process && (process->state == 'Z' || process->state == 'X');
+  const bool zombie = process && process->ended;
   if (!zombie && (::kill(owner, 0) == 0 || errno != ESRCH)) return false;
   const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   return folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;

@@ -41,7 +41,8 @@ std::optional<ProcessInfo> process_info(pid_t pid) {
   if (fields.size() < 22 - kFirst + 1) return std::nullopt;
   const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
   ProcessInfo info;
-  info.state = fields[0].empty() ? '?' : fields[0].front();
+  info.main_ended = fields[0] == "Z" || fields[0] == "X";
+  info.ended = info.main_ended && field(20) <= 1;  // threads
   info.parent = static_cast<pid_t>(field(4));
   info.kernel_thread = (field(9) & kKernelThread) != 0;
   info.user_s = tick * static_cast<double>(field(14) + field(16));

@@ -18,8 +18,9 @@ std::vector<std::string_view> stat_fields(std::string_view text);
 struct ProcessInfo {
   std::string name;  // as `ps -o comm`
   pid_t parent = 0;
-  uid_t user = 0;  // effective
-  char state = '?';
+  uid_t user = 0;           // effective
+  bool ended = false;       // with all its threads;
+  bool main_ended = false;  // the first of them: others may go on
   bool kernel_thread = false;
   std::uint64_t start_ticks = 0;    // after boot: with the pid, it names one process for ever
   double user_s = 0, system_s = 0;  // with the children that it waited for
