@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -116,6 +117,12 @@ def can_unshare(**more):
         return False
 
 
+def needed_by(program):
+    """What the loader maps for it, by ldd."""
+    text = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+    return re.findall(r"(/[^ ]+) \(0x", text)
+
+
 class Coverage(CoverageTest):
     @needs_samples
     def test_no_call_is_said_where_all_was_watched(self):
@@ -165,7 +172,7 @@ class Coverage(CoverageTest):
 
     @needs_root
     def test_threads_with_the_same_number(self):
-        """Of pid namespaces of their own: what they do at once takes no more time than one of them."""
+        """Of pid namespaces of their own: what they do at once is not added up."""
         slow = self.compile("libslow.so", SLOW_PRODUCT, "-shared", "-fPIC")
         program = self.compile("same_numbers", SAME_NUMBERS, "-w", *self.needing(slow))
         started = "unshare --pid --fork %s" % program
@@ -176,6 +183,22 @@ class Coverage(CoverageTest):
                 self.assertEqual(count(report), 40, called(report))
                 inside = sum(site["time_ns"] for site in sites(report, "sgemm_"))
                 self.assertLess(called(report)["wall_ns"], 0.99 * inside)
+
+    @needs_root
+    def test_a_root_without_hwprofs_files(self):
+        """The loader of a program in it says so; uprobes see its calls, and let it say nothing."""
+        for file in {self.program, self.library, *needed_by(self.program)}:
+            copy = self.path("root" + file)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy(file, copy)
+        command = ["chroot", self.path("root"), self.program, self.library, "200", "0.5"]
+        done, report = self.observe(*command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_not_denied(report)
+        if has_uprobes():
+            done, report = self.observe(*command, options=BY_UPROBES)
+            self.assertNotIn("ld.so", done.stderr)
+            self.assertEqual(count(report), 200, called(report))
 
     @needs_uprobes
     def test_a_name_is_another_file_in_another_namespace(self):
