@@ -132,6 +132,58 @@ TEST_F(Tally, KnowsAJumpIntoTheInnerCall) {
   EXPECT_EQ(sites[0].symbol, "cblas_sgemm");
 }
 
+TEST_F(Tally, CountsAJumpAnewWhenItBeginsAnew) {
+  tally_.stop_timing();
+  for (int i = 0; i < 5; ++i) {
+    enter(outer_, kProgram + 5, 0x9000);
+    enter(inner_, kProgram + 5, 0x9000);
+  }
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].symbol, "cblas_sgemm");
+  EXPECT_EQ(sites[0].library, "/lib/back.so");
+  EXPECT_EQ(sites[0].count, 5U);
+}
+
+TEST_F(Tally, CountsRoutinesThatAreCalledFromOnePlace) {
+  Routine routine;
+  find_routine("sgemv_", routine);
+  const auto other = tally_.watch({"/lib/back.so", {"sgemv_", 0x3000, 0x100, routine}});
+  // As foreign functions of an interpreter, first with returns and then without.
+  for (int i = 0; i < 10; ++i) {
+    if (i == 5) tally_.stop_timing();
+    enter(inner_, kProgram + 5, 0x9000);
+    if (i < 5) leave(inner_);
+    enter(other, kProgram + 5, 0x9000);
+  }
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 2U);
+  for (const auto& site : sites) EXPECT_EQ(site.count, 10U) << site.symbol;
+}
+
+TEST_F(Tally, KnowsAJumpWhoseReturnIsWatched) {
+  map("[uprobes]", 0x7ffff000);
+  enter(outer_, kProgram + 5, 0x9000);
+  enter(inner_, 0x7ffff000, 0x9000);  // the kernel has its own address where the outer one returns
+  leave(inner_);
+  leave(outer_);
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].symbol, "cblas_sgemm");
+  EXPECT_EQ(sites[0].time_ns, 21.0);
+}
+
+TEST_F(Tally, CountsCallsAfterOneThatWasLeftByALongjmp) {
+  enter(inner_, kProgram + 5, 0x9000);  // never returns
+  for (int i = 0; i < 5; ++i) {
+    enter(inner_, kProgram + 9, 0x8000);
+    leave(inner_);
+  }
+  const auto sites = tally_.sites();
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].count, 6U);
+}
+
 TEST_F(Tally, CountsCallsWhoseReturnsWereLost) {
   for (int i = 0; i < 5; ++i) enter(inner_, kProgram + 5, 0x9000);
   leave(inner_);

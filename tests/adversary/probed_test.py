@@ -70,6 +70,68 @@ int main() {
 }
 """
 
+# Two routines that a program calls by one instruction, as an interpreter calls foreign functions:
+# 50 times each.
+TWO_ROUTINES = r"""
+double ddot_(const int* n, const double* x, const int* ix, const double* y, const int* iy) {
+  return x[0] * y[0] * *n;
+}
+double dasum_(const int* n, const double* x, const int* ix) { return x[0] * *n; }
+"""
+ONE_CALL = r"""
+double ddot_();
+double dasum_();
+int main(void) {
+  static double x[4], y[4];
+  const int n = 4, one = 1;
+  double (*volatile table[])() = {ddot_, dasum_};
+  volatile double sum = 0;
+  for (int i = 0; i < 100; ++i) sum += table[i % 2](&n, x, &one, y, &one);
+  return 3;
+}
+"""
+# One that hands its calls on by a jump, under the same name.
+HANDS_ON = r"""
+#include <dlfcn.h>
+typedef double (*Dot)(const int*, const double*, const int*, const double*, const int*);
+static Dot next;
+__attribute__((constructor)) static void find(void) {
+  next = (Dot)dlsym(dlopen(NEXT, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND), "ddot_");
+}
+double ddot_(const int* n, const double* x, const int* ix, const double* y, const int* iy) {
+  return next(n, x, ix, y, iy);
+}
+"""
+ONE_ROUTINE = ONE_CALL.replace("table[i % 2]", "ddot_").replace("dasum_", "ddot_")
+# A product that a time limit ends (the first), then 50 of functions deeper than it.
+LEFT = PRODUCT.replace("void sgemm_", "void (*leaves)(void);\nvoid sgemm_").replace(
+    "{\n", "{\n  if (leaves) leaves();\n", 1)
+LEAVES = r"""
+#include <setjmp.h>
+void sgemm_();
+extern void (*leaves)(void);
+static jmp_buf back;
+static void leave(void) { longjmp(back, 1); }
+static float a[16 * 16], b[16 * 16], c[16 * 16];
+static const int n = 16;
+static const float one = 1, zero = 0;
+static __attribute__((noinline)) void deep(int levels) {
+  volatile char room[4096];
+  room[0] = 0;
+  if (levels > 0) deep(levels - 1);
+  for (int i = 0; levels == 0 && i < 50; ++i)
+    sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  room[1] = 0;
+}
+int main(void) {
+  leaves = leave;
+  if (setjmp(back) == 0) sgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  leaves = 0;
+  deep(5);
+  return 3;
+}
+"""
+
 
 @needs_uprobes
 class Probed(CoverageTest):
@@ -128,6 +190,33 @@ class Probed(CoverageTest):
         self.assertEqual(count(report), 3)
         self.assertIn("xerbla_", " ".join(called(report)["blind_to"]))
         self.assertIsNone(called(report)["calls"][0]["time_ns"])
+
+    def test_routines_are_called_by_one_instruction(self):
+        library = self.compile("libtwo.so", TWO_ROUTINES, "-shared", "-fPIC", "-w")
+        program = self.compile("one_call", ONE_CALL, "-w", *self.needing(library))
+        done, report = self.observe(program, options=BY_UPROBES)
+        self.assertEqual(done.returncode, 3)
+        for symbol in ["ddot_", "dasum_"]:
+            self.assertEqual(count(report, symbol), 50, called(report))
+
+    def test_a_routine_hands_its_calls_on_by_a_jump(self):
+        """Each is one call, which the library behind serves; both are known at the start."""
+        behind = self.compile("libtwo.so", TWO_ROUTINES, "-shared", "-fPIC", "-w")
+        front = self.compile("libfront.so", HANDS_ON, "-shared", "-fPIC", "-w", "-O2", "-ldl",
+                             '-DNEXT="%s"' % behind)
+        program = self.compile("one_routine", ONE_ROUTINE, "-w", *self.needing(front, behind))
+        done, report = self.observe(program, options=BY_UPROBES)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(count(report, "ddot_"), 100, called(report))
+        self.assertEqual(called(report)["calls"][0]["library"], behind)
+
+    def test_calls_after_one_that_was_left(self):
+        """By longjmp(), as time limits and interrupts do out of a signal handler."""
+        library = self.compile("libleft.so", LEFT, "-shared", "-fPIC")
+        program = self.compile("leaves", LEAVES, "-w", *self.needing(library))
+        done, report = self.observe(program, options=BY_UPROBES)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(count(report), 51, called(report))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 #include "src/observe/calls/call_tally.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 #include <utility>
 
 namespace hwprof::observe {
@@ -21,6 +23,18 @@ void count_in(ShapeCounts& counts, const std::optional<Shape>& shape, const Coun
   }
 }
 
+// What the routine computes, whatever it is called by: "ddot" of cblas_ddot, ddot_64_ and DDOT.
+std::string operation_of(std::string name) {
+  for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
+  for (const std::string_view before : {"scipy_", "cblas_"}) {
+    if (name.starts_with(before)) name.erase(0, before.size());
+  }
+  for (const std::string_view behind : {"_", "64", "_", "_sub"}) {
+    if (name.ends_with(behind)) name.erase(name.size() - behind.size());
+  }
+  return name;
+}
+
 }  // namespace
 
 std::uint32_t CallTally::watch(WatchedRoutine routine) {
@@ -29,6 +43,7 @@ std::uint32_t CallTally::watch(WatchedRoutine routine) {
   if (entry.routine.blas && entry.size > 0) {
     code_[routine.path][entry.offset] = entry.offset + entry.size;
   }
+  operations_.push_back(operation_of(entry.symbol));
   routines_.push_back(std::move(routine));
   return static_cast<std::uint32_t>(routines_.size() - 1);
 }
@@ -83,6 +98,14 @@ bool CallTally::inside_routine(const Mapping* caller, std::uint64_t return_addre
   return above != file->second.begin() && offset <= std::prev(above)->second;
 }
 
+bool CallTally::jumped(const Thread& thread, const ProbeHit& hit) const {
+  const auto& begun = thread.begun_as;
+  return !begun.empty() && thread.last.stack_pointer == hit.stack_pointer &&
+         thread.last.return_address == hit.return_address &&
+         std::find(begun.begin(), begun.end(), hit.id) == begun.end() &&
+         operations_[begun.back()] == operations_[hit.id];
+}
+
 void CallTally::enter(const ProbeHit& hit) {
   if (hit.id >= routines_.size()) return;
   const Routine& routine = routines_[hit.id].entry.routine;
@@ -97,13 +120,18 @@ void CallTally::enter(const ProbeHit& hit) {
            (earlier.stack_pointer == hit.stack_pointer && earlier.id == hit.id);
   };
   while (!thread.frames.empty() && is_over(thread.frames.back())) thread.frames.pop_back();
-  const bool jumped = thread.last && thread.last->id != hit.id &&
-                      thread.last->stack_pointer == hit.stack_pointer &&
-                      thread.last->return_address == hit.return_address;
+  const bool goes_on = routine.blas && jumped(thread, hit);
+  // And so is one that was left by a longjmp(), where a file calls that has no routines. A jump's
+  // return address is that of the kernel's own page where a return is watched.
+  const bool is_outside = caller != nullptr && !caller->path.starts_with('[') &&
+                          !code_.contains(watched_as(caller->path));
+  if (routine.blas && is_outside && !goes_on) thread.frames.clear();
   const bool nested =
       routine.blas && thread.call &&
-      (!thread.frames.empty() || jumped || inside_routine(caller, hit.return_address));
+      (!thread.frames.empty() || goes_on || inside_routine(caller, hit.return_address));
   if (routine.blas) {
+    if (!goes_on) thread.begun_as.clear();
+    thread.begun_as.push_back(hit.id);
     thread.last = frame;
     if (timing_ && routine.timed) thread.frames.push_back(frame);
   }
@@ -126,6 +154,7 @@ void CallTally::leave(const ProbeHit& hit) {
                                     [&](const Frame& frame) { return frame.id == hit.id; });
   if (entered == thread.frames.rend()) return;
   thread.frames.erase(std::prev(entered.base()), thread.frames.end());
+  thread.begun_as.clear();
   if (thread.frames.empty() && thread.call && thread.call->id == hit.id) {
     thread.call->time_ns = static_cast<double>(hit.time_ns - thread.call->began_ns);
     inside_.add(thread.call->began_ns, hit.time_ns);

@@ -4,9 +4,12 @@
 // One product may pass several routines (cblas_sgemm calls sgemm_, MKL's dispatcher calls its
 // interface layer): the outermost one is counted, under its symbol and its caller; the innermost
 // one names the library that served it. A call is inside another one of its thread when
-//   - that one has not returned, as far as returns are watched,
+//   - that one has not returned, as far as returns are watched, and its caller is a file that has
+//     routines: what others call after a longjmp() is a call of their own,
 //   - or its return address lies within the code of another routine,
-//   - or it begins with the stack and the return address of another routine: a jump in its end.
+//   - or it begins with the stack and the return address of another routine of the same operation:
+//     a jump in its end. What begins there once more, or does something else, is called from the
+//     same place: of an interpreter's foreign functions all are.
 //
 // Of a program with very many calls only a sample is recorded. A single record tells nothing of the
 // calls around it: a call in the sample is taken for what the last one from its place was while all
@@ -75,8 +78,9 @@ class CallTally {
     double time_ns = -1;
   };
   struct Thread {
-    std::vector<Frame> frames;  // timed calls that have not returned
-    std::optional<Frame> last;  // call before this one
+    std::vector<Frame> frames;            // timed calls that have not returned
+    Frame last{};                         // the call before this one,
+    std::vector<std::uint32_t> begun_as;  // and by which routines it came there, by jumps
     std::optional<Call> call;
   };
   struct Site {
@@ -94,6 +98,8 @@ class CallTally {
 
   void enter(const ProbeHit& hit);
   void leave(const ProbeHit& hit);
+  // Whether the call before this one has come here by a jump.
+  [[nodiscard]] bool jumped(const Thread& thread, const ProbeHit& hit) const;
   // `caller` holds the return address, or is null.
   [[nodiscard]] bool inside_routine(const Mapping* caller, std::uint64_t return_address) const;
   // As which the file is watched, and as which it is reported; else `path`.
@@ -105,6 +111,7 @@ class CallTally {
   void remember(std::uint64_t return_address, std::uint32_t id, Habit habit);
 
   std::vector<WatchedRoutine> routines_;
+  std::vector<std::string> operations_;                                 // of each
   std::map<std::string, std::map<std::uint64_t, std::uint64_t>> code_;  // path: offset: end
   std::map<std::string, std::string> watched_as_, reported_as_;
   AddressSpaces spaces_;
