@@ -101,6 +101,45 @@ int main(int count, const char** words) { return user(count, words); }
 #endif
 """
 
+# REGISTRY: a library that tells what it knows the routine by, and calls what it is given. Else a
+# program that compares that with its own, and with what dlsym() and dladdr() say; both call.
+EQUAL = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+typedef void (*Product)(const char*, const char*, const int*, const int*, const int*, const float*,
+                        const float*, const int*, const float*, const int*, const float*, float*,
+                        const int*);
+void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*,
+            const float*, const int*, const float*, const int*, const float*, float*, const int*);
+static void call(Product product, int times) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < times; ++i) product("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+}
+#ifdef REGISTRY
+Product registered(Product product) {
+  call(product, 20);
+  return sgemm_;
+}
+#else
+Product registered(Product);
+static Product volatile own = sgemm_;
+int main(void) {
+  Dl_info info;
+  if (registered(own) != own || registered(sgemm_) != own) return 1;
+  if ((Product)dlsym(RTLD_DEFAULT, "sgemm_") != own) return 2;
+  if (!dladdr((void*)own, &info) || strcmp(info.dli_sname, "sgemm_") != 0) return 3;
+#ifdef __PIE__  // else it lies in the program itself
+  if (!strstr(info.dli_fname, "libproduct.so")) return 4;
+#endif
+  call(own, 3);
+  return 7;
+}
+#endif
+"""
+
 
 class Addresses(CoverageTest):
     def caller(self, name, *flags, product=None):
@@ -190,6 +229,22 @@ class Addresses(CoverageTest):
         done, report = self.observe(program, **self.more())
         self.assertEqual(done.returncode, 7, done.stderr)
         self.check_not_denied(report)
+
+    def test_addresses_of_one_routine_are_equal(self):
+        """As C promises, whichever file asks; and each call is the file's that makes it."""
+        for flags in [["-pie", "-fPIE"], ["-pie", "-fPIE", "-fno-plt"], ["-no-pie", "-fno-pie"]]:
+            with self.subTest(flags):
+                registry = self.compile("libregistry.so", EQUAL, "-shared", "-fPIC", "-DREGISTRY",
+                                        *self.needing(self.library))
+                program = self.compile("equal", EQUAL, *flags,
+                                       *self.needing(registry, self.library), "-ldl")
+                done, report = self.observe(program, **self.more())
+                self.assertEqual(done.returncode, 7, done.stderr)
+                self.assertEqual(count(report), 43, called(report))
+                if "-no-pie" not in flags:  # there all call through the program's own table
+                    callers = {os.path.basename(site["caller"]): site["count"]
+                               for site in called(report)["calls"]}
+                    self.assertEqual(callers, {"libregistry.so": 40, "equal": 3})
 
     def test_variables_with_the_names_of_routines(self):
         """They stay what they are: where they lie, and what they hold."""

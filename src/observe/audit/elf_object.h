@@ -103,6 +103,22 @@ class ElfObject {
     return 0;
   }
 
+  struct Span {
+    u64 begin = 0, bytes = 0;
+    [[nodiscard]] bool contains(u64 address) const { return address - begin < bytes; }
+  };
+  // From its first segment to the end of its last one; nothing: that is not known.
+  [[nodiscard]] Span span() const {
+    Span all;
+    for (u64 i = 0; i < headers_.count; ++i) {
+      const Elf64_Phdr& segment = headers_.first[i];
+      if (segment.p_type != PT_LOAD) continue;
+      if (all.bytes == 0) all.begin = base_ + segment.p_vaddr;
+      all.bytes = base_ + segment.p_vaddr + segment.p_memsz - all.begin;
+    }
+    return all;
+  }
+
   struct Code {
     const unsigned char* begin = nullptr;
     u64 bytes = 0;

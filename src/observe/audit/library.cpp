@@ -34,6 +34,7 @@
 #error "no stubs for this architecture"
 #endif
 #include "src/observe/audit/arguments.h"
+#include "src/observe/audit/dladdr.h"
 #include "src/observe/audit/fftw.h"
 #include "src/observe/audit/filters.h"
 #include "src/observe/audit/module_calls.h"
@@ -47,6 +48,7 @@
 #include "src/observe/audit/program_break.h"
 #include "src/observe/audit/rewrite.h"
 #include "src/observe/audit/slots.h"
+#include "src/observe/audit/stub.h"
 #include "src/observe/audit/thread_number.h"
 
 using namespace hwprof::observe;
@@ -57,8 +59,6 @@ struct OpenCall;
 }
 
 extern "C" {
-// Stub i lies at hwprof_stubs + i * kStubBytes.
-extern const char hwprof_stubs[];
 // Counts a call of stub `number`, and copies its arguments on the stack; returns the routine.
 __attribute__((visibility("hidden"), used)) const void* hwprof_enter_call(OpenCall* call,
                                                                           u64 number,
@@ -69,23 +69,6 @@ __attribute__((visibility("hidden"), used)) void hwprof_leave_call(const OpenCal
 }
 
 namespace {
-
-constexpr u64 kStubBytes = 16;
-
-static_assert(kStubs == 1024, "the stubs above count to it");
-
-// Words of arguments that a stub's frame has room for.
-constexpr u32 kStackArguments = 18;
-static_assert(kMostArguments <= kArgumentRegisters + kStackArguments);
-
-struct Stub {
-  const void* target;
-  Site* site;
-  u32 stack_arguments;
-  bool tells;  // what a call is on: `onednn` is there, or it is one of FFTW
-  Routine routine;
-  OneDnn onednn;
-};
 
 // In the frame of the stub.
 struct OpenCall {
@@ -98,8 +81,6 @@ struct OpenCall {
 static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
 
 Table* table = nullptr;  // nullptr: nothing is counted, every symbol is bound as it would be
-Stub stubs[kStubs];
-u32 stub_count = 0;  // written by who holds the lock
 u32 stubs_lock = 0, pending_lock = 0;
 
 // The loader holds no lock of its own where a call binds its symbol. False: given up, since a
@@ -177,30 +158,39 @@ void fill(Stub& stub, const void* target, Site* site, const Routine& routine,
   stub.routine = routine;
 }
 
-// What `name` of `library` is for `caller`: a stub, or `address` itself.
+// What `name` of `library` is for `caller`: a stub, or `address` itself. `kept`: as an address that
+// a program may compare, and hand to others.
 u64 bind(const char* name, const Routine& routine, u64 address, const link_map* caller,
-         const link_map* library) {
+         const link_map* library, bool kept) {
+  const auto code = kept ? ElfObject(caller, program_headers).span() : ElfObject::Span{};
+  kept = code.bytes > 0;
   Site* site = find_site(*table, name, path_of(caller), path_of(library));
   if (site == nullptr || !take(stubs_lock)) {
     add(table->unwatched);
     return address;
   }
   const auto* target = reinterpret_cast<const void*>(address);
-  u32 stub = 0;
-  while (stub < stub_count && (stubs[stub].site != site || stubs[stub].target != target)) ++stub;
+  const u32 stub = find_stub(site, target, kept);
   if (stub == kStubs) {
     add(table->unwatched);
   } else if (stub == stub_count) {
     fill(stubs[stub], target, site, routine, library);
-    ++stub_count;
+    add_stub(code, kept);
   }
   leave(stubs_lock);
-  return stub < kStubs ? reinterpret_cast<u64>(hwprof_stubs + stub * kStubBytes) : address;
+  return stub < kStubs ? address_of(kept ? first_kept(target) : stub) : address;
+}
+
+// Functions of the C library in whose place ours stand: 0, or ours.
+bool may_be_replaced(const char* name) { return may_limit_calls(name) || is_dladdr(name); }
+u64 replace(const char* name, u64 address) {
+  const u64 watched = watch_filters(name, address);
+  return watched != 0 ? watched : watch_dladdr(name, address);
 }
 
 bool is_own_stub(u64 address) {
-  return address - reinterpret_cast<u64>(hwprof_stubs) < kStubs * kStubBytes ||
-         is_other_stub(address) || is_own_filter_watch(address);
+  return is_stub(address) || is_other_stub(address) || is_own_filter_watch(address) ||
+         address == reinterpret_cast<u64>(&hwprof_dladdr);
 }
 
 // What a function of `library` is that is no routine by that name: a stub of those that are not
@@ -236,7 +226,7 @@ void note_addresses(const link_map* object) {
   ElfObject(object, program_headers)
       .for_each_address(calls_bound_unsaid, [&any](const char* name, u64) {
         NamedRoutine found;
-        any = any || may_be_routine(name, found) || may_be_of_blas(name) || may_limit_calls(name);
+        any = any || may_be_routine(name, found) || may_be_of_blas(name) || may_be_replaced(name);
       });
   if (!any) return;
   if (!take(pending_lock)) return add(table->unwatched);
@@ -262,7 +252,7 @@ Addresses bind_addresses(const link_map* caller) {
     NamedRoutine found;
     const u64 address = *reinterpret_cast<const u64*>(place);
     const bool may_be = may_be_routine(name, found);
-    if (address == 0 || (!may_be && !may_be_of_blas(name) && !may_limit_calls(name))) return;
+    if (address == 0 || (!may_be && !may_be_of_blas(name) && !may_be_replaced(name))) return;
     const bool is_stub = is_own_stub(address);
     const link_map* library = is_stub ? nullptr : owner_of(caller, name, address, program_headers);
     all.written = all.written || is_stub || library != nullptr;
@@ -272,10 +262,10 @@ Addresses bind_addresses(const link_map* caller) {
     const ElfObject file(library, program_headers);
     if (!file.is_code(address, name)) return;
     u64 bound = address;
-    if (const u64 watched = watch_filters(name, address); watched != 0) {
-      bound = watched;
+    if (const u64 ours = replace(name, address); ours != 0) {
+      bound = ours;
     } else if (is_routine(name, address, library, program_headers, found)) {
-      bound = bind(found.name, found.routine, address, caller, library);
+      bound = bind(found.name, found.routine, address, caller, library, true);
     } else if (file.function(name) == address) {
       bound = bind_uncounted(name, address, library, serves_blas(file));
     }
@@ -390,7 +380,7 @@ const link_map* object_of(uintptr_t cookie) {
 
 const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
                               u64* stack_arguments) {
-  const Stub& stub = stubs[number];
+  const Stub& stub = stub_of_call(number, arguments[kStackPlace - 1]);
   const u32 words = words_to_copy(stub.stack_arguments, arguments + kStackPlace);
   // Not a loop that the compiler takes for memcpy(), which there is none of.
   for (u32 i = 0; i < words; ++i) {
@@ -478,13 +468,14 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
   if ((*flags & LA_SYMB_DLSYM) != 0) bind_pending();
   const uintptr_t address = symbol->st_value;
   const link_map* of = object_of(*library);
-  if (const u64 watched = watch_filters(name, address); watched != 0) return watched;
+  if (const u64 ours = replace(name, address); ours != 0) return ours;
   NamedRoutine found;
   if (address == 0 || *caller == *library) return address;
   const auto type = static_cast<unsigned char>(ELF64_ST_TYPE(symbol->st_info));
   if (is_routine(name, address, of, program_headers, found))
     return ElfObject(of, program_headers).is_code(address, type)
-               ? bind(found.name, found.routine, address, object_of(*caller), of)
+               ? bind(found.name, found.routine, address, object_of(*caller), of,
+                      (*flags & LA_SYMB_DLSYM) != 0)
                : address;
   if (type != STT_FUNC && type != STT_GNU_IFUNC) return address;
   return bind_uncounted(name, address, of, (*library & kIsBlas) != 0);
