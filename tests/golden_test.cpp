@@ -933,6 +933,8 @@ TEST(Golden, LibraryRegions) {
   report.totals.left_by_outer = 1;
   report.totals.not_open = 2;
   report.totals.dropped = 3;
+  report.totals.backwards = 4;
+  report.totals.no_counter_because = "the kernel's own clock is hpet";
   report.cost.inside_ns = 20;
   report.cost.outside_ns = 40.5;
   report.event_costs = {raw, {}};

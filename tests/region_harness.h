@@ -26,6 +26,7 @@ inline void in_child(const std::function<void()>& work) {
   if (child == 0) {
     unsetenv("HWPROF_EVENTS");
     unsetenv("HWPROF_REGIONS");
+    unsetenv("HWPROF_CLOCK");
     work();
     std::fflush(nullptr);
     _exit(testing::Test::HasFailure() ? 1 : 0);

@@ -35,8 +35,8 @@ struct Numbers {
 RegionNode* add_node(RegionTree& tree, RegionNode* parent, const char* name, Numbers numbers) {
   RegionNode* node = tree.child(parent, name);
   node->entered = node->calls = node->counted_calls = numbers.calls;
-  node->total_ns = node->enabled_ns = node->running_ns = numbers.total_ns;
-  node->self_ns = numbers.self_ns;
+  node->ns.total = node->enabled_ns = node->running_ns = numbers.total_ns;
+  node->ns.self = numbers.self_ns;
   node->events[0].total = numbers.total;
   node->events[0].self = numbers.self;
   return node;

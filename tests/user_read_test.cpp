@@ -186,26 +186,5 @@ TEST(UserRead, WhatCannotBeMappedIsEmpty) {
   EXPECT_EQ(UserPage().get(), nullptr);
 }
 
-// 62.5 MHz and 3 GHz, as kernels give them.
-TEST(RegionClock, TicksBecomeNanosecondsByThePage) {
-  perf_event_mmap_page page{};
-  EXPECT_FALSE(RegionClock::of_page(page).counts_ticks()) << "no capability";
-  page.cap_user_time = 1;
-  page.time_shift = 10;
-  page.time_mult = 16 << 10;
-  const RegionClock slow = RegionClock::of_page(page);
-  if (!slow.counts_ticks()) GTEST_SKIP() << "no such counter on this kind of machine";
-  EXPECT_EQ(slow.as_ns(3), 48u);
-  EXPECT_EQ(slow.as_ns(std::uint64_t{1} << 56), std::uint64_t{1} << 60) << "without overflow";
-  page.time_shift = 31;
-  page.time_mult = 715827882;
-  const RegionClock fast = RegionClock::of_page(page);
-  EXPECT_EQ(fast.as_ns(3'000'000'000), 999'999'999u);
-  EXPECT_LE(fast.as_ns(10) + fast.as_ns(10), fast.as_ns(20));
-  const std::uint64_t before = processor_ticks();
-  EXPECT_LE(before, processor_ticks());
-  EXPECT_EQ(RegionClock().as_ns(17), 17u);
-}
-
 }  // namespace
 }  // namespace hwprof

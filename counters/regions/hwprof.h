@@ -9,9 +9,9 @@
  * - Regions nest within a thread. A region entered in a region of the same name is that region: its
  *   calls are counted, its total time is that of the outermost. Call paths of all threads are
  * merged by name in the report.
- * - Times are nanoseconds of CLOCK_MONOTONIC, or of the processor's own counter where events are
- *   read in user space. Events are those of the thread that is inside, not of
- *   the threads that it starts.
+ * - Times are nanoseconds, counted by the processor's own counter where the kernel trusts it, and
+ *   checked against CLOCK_MONOTONIC; else that clock. Events are those of the thread that is
+ * inside, not of the threads that it starts.
  * - Total includes what nested regions took, self does not.
  * - Each edge costs time and events itself. What a pair costs at least is measured once; the report
  *   subtracts it and keeps the raw numbers beside ("raw" and "corrected" in JSON).
@@ -24,6 +24,7 @@
  *   HWPROF_TRACE    file for a trace when the program exits (named in the same way): every call, in
  *                   Chrome's trace event format, which Perfetto and chrome://tracing open
  *   HWPROF_TRACE_CALLS  how many calls a thread keeps for it: the last ones; 65536 unless set
+ *   HWPROF_CLOCK    "kernel": times by clock_gettime()
  *
  * Every function may be called from any thread, but not from signal handlers. None throws, exits or
  * sets errno for a purpose. A region must be left by the thread that entered it. A thread that ends

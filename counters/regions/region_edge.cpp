@@ -69,7 +69,7 @@ void ThreadCounters::map_pages() {
   if (!read_by_call(edge) ||
       !read_in_user_space(in_use_, missed_ns_alone_, [](std::size_t, std::uint64_t) {}))
     return;
-  clock_ = RegionClock::of_page(*in_use_.first->page.get());
+  page_has_counter_ = hwprof::page_has_counter(*in_use_.first->page.get());
   user_space_ = true;
 }
 

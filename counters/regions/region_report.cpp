@@ -169,6 +169,11 @@ std::vector<std::string> notes_of(const RegionSetup& setup, const RegionTotals& 
        "time?");
   note(totals.undescribed, "description was ignored: it was not given right after entering",
        "descriptions were ignored: they were not given right after entering");
+  note(totals.backwards, "call ended before it began, by the processor's counter: it has no time",
+       "calls ended before they began, by the processor's counter: they have no time");
+  if (totals.by_counter != 0 && !totals.clock_problem.empty())
+    notes.push_back("times are doubtful: " + totals.clock_problem +
+                    "; HWPROF_CLOCK=kernel takes the kernel's clock");
   if (totals.without_counters != 0)
     notes.push_back(fmt::format("{} of {} threads have times only: {}", totals.without_counters,
                                 totals.threads, totals.no_counters_because));

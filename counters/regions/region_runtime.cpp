@@ -40,6 +40,7 @@ void squeeze_into_one_group(RegionSetup& setup) {
   selection.passes.front().groups = {std::move(group)};
 }
 
+constexpr std::uint64_t kFirstRateNs = 50'000;
 constexpr std::size_t kTraceCalls = 65536;
 constexpr std::size_t kMostTraceCalls = 1U << 28;
 // Of ended threads: a program that starts a thread for each task must not fill the memory.
@@ -67,10 +68,11 @@ __thread RegionThread* caller_regions = nullptr;
 
 struct RegionRuntime::Member {
   Member(std::uint64_t number, std::size_t events, std::optional<ThreadCounters> open_counters,
-         std::unique_ptr<RegionTrace> ring)
+         RegionClock clock, std::unique_ptr<RegionTrace> ring)
       : counters(std::move(open_counters)),
         trace(std::move(ring)),
-        regions(number, events, counters ? &*counters : nullptr, memory_of_caller(), trace.get()) {}
+        regions(number, events, counters ? &*counters : nullptr, clock, memory_of_caller(),
+                trace.get()) {}
 
   std::optional<ThreadCounters> counters;
   std::unique_ptr<RegionTrace> trace;
@@ -111,6 +113,7 @@ void RegionRuntime::set_up() {
   }
   if (calibrated_) return;
   calibrated_ = true;
+  set_up_clock();
   has_key_ = pthread_key_create(&key_, [](void* member) {
                instance().end_thread(static_cast<Member*>(member));
              }) == 0;
@@ -148,10 +151,33 @@ Result<void> RegionRuntime::trace(std::string path, std::size_t calls) {
   return {};
 }
 
-std::unique_ptr<RegionTrace> RegionRuntime::make_trace(const ThreadCounters* counters) const {
+void RegionRuntime::set_up_clock() {
+  const char* wanted = ::secure_getenv("HWPROF_CLOCK");
+  const CounterFacts facts = counter_facts(wanted == nullptr ? "" : wanted);
+  if (wanted != nullptr && !facts.unwanted && *wanted != '\0')
+    setup_->problem += fmt::format("{}HWPROF_CLOCK: '{}' is not known; 'kernel' is",
+                                   setup_->problem.empty() ? "" : "; ", wanted);
+  no_counter_because_ = why_no_counter(facts);
+  has_counter_ = facts.readable && facts.one_rate;
+  read_clocks();
+}
+
+// The kernel times hardware events by the counter only where it trusts it, whatever its
+// clocksource.
+RegionClock RegionRuntime::clock_for(const ThreadCounters* counters) const {
+  const bool by_page = counters != nullptr && counters->page_has_counter();
+  const bool usable = has_counter_ && line_.problem().empty();
+  return usable && (no_counter_because_.empty() || by_page) ? RegionClock::kCounter
+                                                            : RegionClock::kKernel;
+}
+
+void RegionRuntime::read_clocks() {
+  if (has_counter_) line_.add(read_both_clocks());
+}
+
+std::unique_ptr<RegionTrace> RegionRuntime::make_trace() const {
   if (!trace_path_) return nullptr;
-  return std::make_unique<RegionTrace>(trace_calls_, setup_->natives.size(),
-                                       counters == nullptr ? RegionClock() : counters->clock());
+  return std::make_unique<RegionTrace>(trace_calls_, setup_->natives.size());
 }
 
 void RegionRuntime::pause_trace(bool paused) {
@@ -215,11 +241,13 @@ RegionThread* RegionRuntime::start_thread() noexcept try {
     }
   }
   if (first) calibrate(counters ? &*counters : nullptr);
+  read_clocks();
+  const RegionClock clock = clock_for(counters ? &*counters : nullptr);
+  ended_.by_counter += clock == RegionClock::kCounter ? 1 : 0;
   live_.reserve(live_.size() + 1);
   if (trace_path_) traced_.reserve(kMostEndedTraces);
-  auto trace = make_trace(counters ? &*counters : nullptr);
   auto member = std::make_unique<Member>(++last_number_, setup_->natives.size(),
-                                         std::move(counters), std::move(trace));
+                                         std::move(counters), clock, make_trace());
   if (!has_key_ || pthread_setspecific(key_, member.get()) != 0) return nullptr;
   ++ended_.threads;
   live_.push_back(member.get());
@@ -233,15 +261,18 @@ void RegionRuntime::calibrate(ThreadCounters* counters) {
   constexpr int kBatches = 9, kPairs = 100;
   const std::size_t events = setup_->natives.size();
   RegionCost& cost = setup_->cost;
-  const auto least = [](double& known, std::uint64_t sum, bool first) {
-    const double mean = static_cast<double>(sum) / kPairs;
-    known = first ? mean : std::min(known, mean);
+  const auto least = [](double& known, double sum, bool first) {
+    known = first ? sum / kPairs : std::min(known, sum / kPairs);
   };
+  const auto value = [](const RegionNumber& number) { return static_cast<double>(number.load()); };
+  const RegionClock clock = clock_for(counters);
   cost.inside.resize(events);
   cost.outside.resize(events);
-  const auto trace = make_trace(counters);
+  const auto trace = make_trace();
+  const bool in_ticks = clock == RegionClock::kCounter && trace == nullptr;
   for (int batch = 0; batch < kBatches; ++batch) {
-    RegionThread scratch(last_number_ + 1, events, counters, memory_of_caller(), trace.get());
+    RegionThread scratch(last_number_ + 1, events, counters, clock, memory_of_caller(),
+                         trace.get());
     caller_regions = &scratch;
     const hwprof_region around = hwprof_enter("around");
     for (int i = 0; i < kPairs; ++i) hwprof_leave(hwprof_enter("empty"));
@@ -249,13 +280,24 @@ void RegionRuntime::calibrate(ThreadCounters* counters) {
     caller_regions = nullptr;
     const RegionNode* outer = scratch.tree().root()->first_child;
     const RegionNode* empty = outer->first_child;
-    least(cost.inside_ns, empty->total_ns, batch == 0);
-    least(cost.outside_ns, outer->self_ns, batch == 0);
+    const auto times = [&](const RegionNode* node) -> const RegionNode::Times& {
+      return in_ticks ? node->ticks : node->ns;
+    };
+    least(cost.inside_ns, value(times(empty).total), batch == 0);
+    least(cost.outside_ns, value(times(outer).self), batch == 0);
     for (std::size_t i = 0; i < events; ++i) {
-      least(cost.inside[i], empty->events[i].total, batch == 0);
-      least(cost.outside[i], outer->events[i].self, batch == 0);
+      least(cost.inside[i], value(empty->events[i].total), batch == 0);
+      least(cost.outside[i], value(outer->events[i].self), batch == 0);
     }
   }
+  if (!in_ticks) return;
+  // What later readings are compared with: far enough apart that the rate is known to a thousandth.
+  const std::uint64_t start_ns = monotonic_ns();
+  while (monotonic_ns() - start_ns < kFirstRateNs) {
+  }
+  read_clocks();
+  cost.inside_ns *= line_.ns_per_tick();
+  cost.outside_ns *= line_.ns_per_tick();
 }
 
 void RegionRuntime::leave_unknown(RegionThread::Ticket ticket) noexcept {
@@ -267,6 +309,7 @@ void RegionRuntime::add_mishaps(const RegionMishaps& mishaps, RegionTotals& tota
   totals.left_by_outer += mishaps.left_by_outer;
   totals.dropped += mishaps.dropped;
   totals.undescribed += mishaps.undescribed;
+  totals.backwards += mishaps.backwards;
 }
 
 // The destructor of the thread's key, after those of its thread_local objects.
@@ -317,6 +360,11 @@ RegionTotals RegionRuntime::totals() {
     totals.dropped += totals.sums.merge(member->regions.tree());
     add_mishaps(member->regions.mishaps(), totals);
   }
+  // Behind the trees: none has a time after it.
+  read_clocks();
+  totals.sums.convert_ticks(line_);
+  totals.no_counter_because = no_counter_because_;
+  totals.clock_problem = line_.problem();
   return totals;
 }
 

@@ -14,6 +14,7 @@
 
 #include "counters/machine.h"
 #include "counters/perf/selection.h"
+#include "counters/regions/region_clock.h"
 #include "counters/regions/region_sum.h"
 #include "counters/regions/region_thread.h"
 #include "counters/regions/region_trace.h"
@@ -57,7 +58,10 @@ struct RegionTotals {
   std::uint64_t ended_inside = 0;
   std::uint64_t without_counters = 0, in_user_space = 0;  // threads
   std::string no_counters_because;                        // the first reason
-  std::uint64_t left_by_outer = 0, not_open = 0, dropped = 0, undescribed = 0;
+  std::uint64_t left_by_outer = 0, not_open = 0, dropped = 0, undescribed = 0, backwards = 0;
+  std::uint64_t by_counter = 0;    // threads that are timed by the processor's counter
+  std::string no_counter_because;  // empty: threads may be
+  std::string clock_problem;       // how the counter and CLOCK_MONOTONIC did not agree
   bool memory_watched = false;
 };
 
@@ -95,7 +99,10 @@ class RegionRuntime {
   RegionRuntime() = default;
   void set_up();  // needs the lock
   void set_up_trace();
-  [[nodiscard]] std::unique_ptr<RegionTrace> make_trace(const ThreadCounters* counters) const;
+  void set_up_clock();
+  [[nodiscard]] RegionClock clock_for(const ThreadCounters* counters) const;
+  void read_clocks();  // where threads may be timed by the counter
+  [[nodiscard]] std::unique_ptr<RegionTrace> make_trace() const;
   void calibrate(ThreadCounters* counters);
   void end_thread(Member* member);
   void start_again_in_child();
@@ -111,9 +118,13 @@ class RegionRuntime {
   std::uint64_t untraced_ = 0;  // calls of those for which there was no room
   std::string report_path_;     // HWPROF_REGIONS
   std::optional<std::string> trace_path_;
-  std::size_t trace_calls_ = 0;    // a thread
-  RegionTotals ended_;             // sums of ended threads; the counts of threads are of all
-  std::uint64_t last_number_ = 0;  // of a thread
+  std::size_t trace_calls_ = 0;  // a thread
+  RegionTotals ended_;           // sums of ended threads; the counts of threads are of all
+  // Of the processor's counter: whether it can be read at all, and why it is not trusted.
+  bool has_counter_ = false;
+  std::string no_counter_because_;
+  TickLine line_;
+  std::uint64_t last_number_ = 0;                       // of a thread
   std::atomic<std::uint64_t> last_foreign_number_ = 0;  // numbers up to here are of the parent
   std::atomic<std::uint64_t> not_open_ = 0;
   bool calibrated_ = false;

@@ -19,6 +19,9 @@ void add_numbers(const RegionSum& part, RegionSum& sum) {
   sum.unfinished += part.unfinished;
   sum.total_ns += part.total_ns;
   sum.self_ns += part.self_ns;
+  sum.ticks.total += part.ticks.total;
+  sum.ticks.self += part.ticks.self;
+  sum.ticks.counted += part.ticks.counted;
   sum.counted_calls += part.counted_calls;
   sum.enabled_ns += part.enabled_ns;
   sum.running_ns += part.running_ns;
@@ -43,13 +46,16 @@ RegionSum copy_of(const RegionTree& tree, const RegionNode& node) {
     copy.nested = node.nested.load();
     copy.open = node.entered.load() - copy.calls;
     copy.unfinished = node.unfinished.load();
-    copy.total_ns = node.total_ns.load();
-    copy.self_ns = node.self_ns.load();
+    copy.total_ns = node.ns.total.load();
+    copy.self_ns = node.ns.self.load();
+    copy.ticks.total = node.ticks.total.load();
+    copy.ticks.self = node.ticks.self.load();
     copy.counted_calls = node.counted_calls.load();
     copy.enabled_ns = node.enabled_ns.load();
     copy.running_ns = node.running_ns.load();
     if (tree.user_space()) {
-      const std::uint64_t user_ns = copy.total_ns - node.other_ns.load();
+      const std::uint64_t user_ns = copy.total_ns - node.ns.other.load();
+      copy.ticks.counted = copy.ticks.total - node.ticks.other.load();
       copy.counted_calls += copy.calls - node.other_calls.load();
       copy.enabled_ns += user_ns;
       copy.running_ns += user_ns;
@@ -111,6 +117,36 @@ std::uint64_t RegionSums::merge(const RegionTree& tree) {
     }
   }
   return left_out;
+}
+
+// A self and the totals directly below it add up to the total, unless calls are open, whose total
+// is not there yet. Rounded one by one they would not: so the selves are rounded, and the totals
+// made of them. From the leaves up: parents stand before their children.
+void RegionSums::convert_ticks(const TickLine& line) {
+  struct Below {
+    std::uint64_t ticks = 0, ns = 0;
+  };
+  std::vector<Below> below(nodes_.size());
+  for (std::size_t i = nodes_.size() - 1; i > 0; --i) {
+    RegionSum& node = nodes_[i];
+    // Less than nothing, where the CPUs' counters differ and the thread moved between them.
+    const auto signed_self = static_cast<std::int64_t>(node.ticks.self);
+    const std::uint64_t self_ns = signed_self < 0 ? 0 : line.as_ns(node.ticks.self);
+    const auto missing =
+        static_cast<std::int64_t>(node.ticks.self + below[i].ticks - node.ticks.total);
+    const std::uint64_t missing_ns =
+        missing > 0 ? line.as_ns(static_cast<std::uint64_t>(missing)) : 0;
+    const std::uint64_t parts_ns = self_ns + below[i].ns;
+    const std::uint64_t total_ns = parts_ns - std::min(parts_ns, missing_ns);
+    node.self_ns += self_ns;
+    node.total_ns += total_ns;
+    const std::uint64_t counted_ns = line.as_ns(node.ticks.counted);
+    node.enabled_ns += counted_ns;
+    node.running_ns += counted_ns;
+    below[node.parent].ticks += node.ticks.total;
+    below[node.parent].ns += total_ns;
+    node.ticks = {};
+  }
 }
 
 }  // namespace hwprof

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "counters/regions/region_clock.h"
 #include "counters/regions/region_tree.h"
 
 namespace hwprof {
@@ -20,6 +21,10 @@ struct RegionSum {
   std::uint64_t calls = 0, nested = 0, open = 0, unfinished = 0;
   std::uint64_t total_ns = 0, self_ns = 0;
   std::uint64_t counted_calls = 0, enabled_ns = 0, running_ns = 0;
+  // Not yet in those; `counted`: of the total, of calls whose counters ran all the time.
+  struct Ticks {
+    std::uint64_t total = 0, self = 0, counted = 0;
+  } ticks;
   double flops = 0, bytes = 0;                                             // without nested regions
   std::uint64_t allocated_total = 0, allocated_self = 0, memory_peak = 0;  // bytes
   std::vector<std::uint64_t> totals, selves;                               // an event each
@@ -34,6 +39,9 @@ class RegionSums {
   // Adds the tree of one thread, which may go on at the same time. Entries of paths for which there
   // was no room are left out; gives how many.
   std::uint64_t merge(const RegionTree& tree);
+
+  // Ticks become nanoseconds. What adds up in ticks does so in these.
+  void convert_ticks(const TickLine& line);
 
   [[nodiscard]] const std::vector<RegionSum>& nodes() const { return nodes_; }
 

@@ -25,19 +25,18 @@ class OwnAllocations {
   hwprof_memory before_{};
 };
 
-// Both ways of an edge: with the processor's clock, else it would not be a short one.
-bool is_fast(const ThreadCounters* counters) {
-  return counters != nullptr && counters->user_space() && counters->clock().counts_ticks();
+bool reads_in_user_space(const ThreadCounters* counters) {
+  return counters != nullptr && counters->user_space();
 }
 
 }  // namespace
 
 RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters,
-                           hwprof_memory* memory, RegionTrace* trace)
-    : fast_(is_fast(counters) && memory == nullptr && trace == nullptr ? counters : nullptr),
+                           RegionClock clock, hwprof_memory* memory, RegionTrace* trace)
+    : clock_(clock),
+      untraced_clock_(clock),
       last_ticket_(number << kEntryBits),
-      clock_(counters == nullptr ? RegionClock() : counters->clock()),
-      tree_(event_count, is_fast(counters)),
+      tree_(event_count, reads_in_user_space(counters) && clock == RegionClock::kCounter),
       counters_(counters),
       frames_(kFirstDepth),
       memory_(memory),
@@ -46,6 +45,15 @@ RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, Thread
   top_ = frames_.data();
   last_ = top_ + frames_.size() - 1;
   top_->node = tree_.root();
+  choose_way();
+}
+
+void RegionThread::choose_way() {
+  clock_ = trace_ == nullptr ? untraced_clock_ : RegionClock::kKernel;
+  const bool counted = reads_in_user_space(counters_);
+  short_way_ =
+      clock_ == RegionClock::kCounter && memory_ == nullptr && (counters_ == nullptr || counted);
+  short_counters_ = short_way_ && counted ? counters_ : nullptr;
 }
 
 void RegionThread::grow() {
@@ -67,7 +75,7 @@ RegionThread::Ticket RegionThread::enter_slowly(const char* name) noexcept try {
   if (node != nullptr) {
     Frame& frame = open_frame(node);
     if (memory_ != nullptr) mark_memory();
-    return fast_ != nullptr ? begin_fast(frame) : begin(frame);
+    return short_way_ ? begin_fast(frame) : begin(frame);
   }
   mishaps_.dropped.add(1);
   Frame& frame = *++top_;
@@ -86,12 +94,12 @@ RegionThread::Ticket RegionThread::begin(Frame& frame) noexcept {
     std::fill_n(frame.inner.begin(), tree_.event_count(), 0);
     counters_->read(frame.start);
   }
-  frame.start_time = clock_.now();
+  frame.start_time = now_of(clock_);
   return frame.ticket;
 }
 
 bool RegionThread::leave(Ticket ticket) noexcept {
-  const std::uint64_t now = clock_.now();
+  const std::uint64_t now = now_of(clock_);
   if (top_->ticket != ticket || ticket == kNoTicket) return leave_outer(ticket, now);
   pop(now);
   return true;
@@ -106,36 +114,42 @@ void RegionThread::pop(std::uint64_t now) {
   Edge end;
   if (counters_ != nullptr) counters_->read(end);
   --top_;
-  const std::uint64_t took_ns = clock_.as_ns(now - frame.start_time);
+  std::uint64_t took = now - frame.start_time;
+  if (is_negative(took)) {
+    mishaps_.backwards.add(1);
+    took = 0;
+  }
   const auto add_the_rest = [&](RegionNode& node) {
-    if (counters_ != nullptr) add_counts(frame, end, took_ns);
+    if (counters_ != nullptr) add_counts(frame, end, took);
     if (memory_ != nullptr) add_memory(node, is_nested_in_itself(frame));
   };
   if (trace_ != nullptr) keep_call(frame, end, now);
+  RegionNode::Times& times = frame.node->times(clock_);
   if (is_nested_in_itself(frame))
-    sum_up<true>(frame, *top_, took_ns, add_the_rest);
+    sum_up<true>(frame, *top_, times, took, add_the_rest);
   else
-    sum_up<false>(frame, *top_, took_ns, add_the_rest);
+    sum_up<false>(frame, *top_, times, took, add_the_rest);
 }
 
 void RegionThread::stop_user_space() {
   counters_->stop_user_space();
-  fast_ = nullptr;
+  choose_way();
 }
 
-void RegionThread::add_counts(Frame& frame, const Edge& end, std::uint64_t took_ns) {
+void RegionThread::add_counts(Frame& frame, const Edge& end, std::uint64_t took) {
   RegionNode& node = *frame.node;
   const bool nested = is_nested_in_itself(frame);
-  if (tree_.user_space()) {
+  const auto count_as_other = [&] {
+    if (!tree_.user_space()) return;
     node.other_calls.add(1);
-    if (!nested) node.other_ns.add(took_ns);
-  }
+    if (!nested) node.times(clock_).other.add(took);
+  };
   Frame& outer = *top_;
   if (frame.start.read_by == ReadBy::kNobody || end.read_by == ReadBy::kNobody) {
     // What this call took cannot be taken from the outer region's self either.
     outer.start.read_by = ReadBy::kNobody;
     outer.short_way = false;
-    return;
+    return count_as_other();
   }
   // Where an entry took the short way its missed_ns is not set: leaving looks whether that is still
   // what it was when the thread was alone.
@@ -159,10 +173,14 @@ void RegionThread::add_counts(Frame& frame, const Edge& end, std::uint64_t took_
     sums.self.add(count - frame.inner[i]);
     if (!nested) sums.total.add(count);
   }
+  // Counted all the time that it took: in such a tree, that is what is not said of a call.
+  if (known && user_space && tree_.user_space()) return;
+  count_as_other();
   if (!known) return;
   node.counted_calls.add(1);
   if (nested) return;
-  const std::uint64_t enabled_ns = user_space ? took_ns : end.enabled_ns - frame.start.enabled_ns;
+  // Else the clock is the kernel's, in ns.
+  const std::uint64_t enabled_ns = user_space ? took : end.enabled_ns - frame.start.enabled_ns;
   node.enabled_ns.add(enabled_ns);
   node.running_ns.add(enabled_ns - std::min(missed_inside_ns, enabled_ns));
 }
@@ -186,11 +204,11 @@ void RegionThread::add_memory(RegionNode& node, bool nested) {
   outer.inner += allocated;
 }
 
-void RegionThread::keep_call(const Frame& frame, const Edge& end, std::uint64_t now) {
+void RegionThread::keep_call(const Frame& frame, const Edge& end, std::uint64_t now_ns) {
   const bool read = frame.start.read_by != ReadBy::kNobody && end.read_by != ReadBy::kNobody;
   TraceCall call{.node = frame.node,
                  .start = frame.start_time,
-                 .end = now,
+                 .end = now_ns,
                  .counted = counters_ != nullptr && read && end.missed_ns == frame.start.missed_ns,
                  .allocated = 0,
                  .live_at_start = 0,
@@ -206,12 +224,12 @@ void RegionThread::keep_call(const Frame& frame, const Edge& end, std::uint64_t 
 
 void RegionThread::keep_calls(RegionTrace* trace) {
   trace_ = trace;
-  fast_ = is_fast(counters_) && memory_ == nullptr && trace_ == nullptr ? counters_ : nullptr;
+  choose_way();
 }
 
 bool RegionThread::describe(Ticket ticket, const char* type, const char* shape) noexcept {
   Frame& frame = *top_;
-  if (frame.ticket != ticket || ticket == kNoTicket || frame.inner_ns != 0) {
+  if (frame.ticket != ticket || ticket == kNoTicket || frame.inner_time != 0) {
     mishaps_.undescribed.add(1);
     return false;
   }
@@ -247,7 +265,7 @@ bool RegionThread::declare(Ticket ticket, double flops, double bytes) {
 }
 
 std::size_t RegionThread::leave_all() {
-  const std::uint64_t now = clock_.now();
+  const std::uint64_t now = now_of(clock_);
   const auto open = static_cast<std::size_t>(top_ - frames_.data());
   while (top_ != frames_.data()) {
     if (top_->node != nullptr) top_->node->unfinished.add(1);

@@ -20,6 +20,7 @@ struct RegionMishaps {
   RegionNumber left_by_outer = 0;  // closed because the region around it was left
   RegionNumber dropped = 0;        // entries not recorded: too many call paths
   RegionNumber undescribed = 0;    // descriptions that came too late
+  RegionNumber backwards = 0;      // calls that ended before they began, by the counter
 };
 
 class RegionThread {
@@ -29,16 +30,17 @@ class RegionThread {
   static constexpr unsigned kEntryBits = 40;
 
   // `memory` and `trace`: where the thread's allocations are counted, and its calls kept; nullptr:
-  // they are not. With either, edges take the long way.
+  // they are not. With either, edges take the long way; calls that are kept are timed by the
+  // kernel.
   RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters,
-               hwprof_memory* memory = nullptr, RegionTrace* trace = nullptr);
+               RegionClock clock, hwprof_memory* memory = nullptr, RegionTrace* trace = nullptr);
   RegionThread(const RegionThread&) = delete;
   RegionThread& operator=(const RegionThread&) = delete;
 
   // kNoTicket: no memory. `name` may be nullptr.
   [[gnu::always_inline]] Ticket enter(const char* name) noexcept {
     // Nothing but calls in the last place, here and in leave_fast(): registers need not be saved.
-    if (fast_ == nullptr || top_ == last_ || name == nullptr) [[unlikely]]
+    if (!short_way_ || top_ == last_ || name == nullptr) [[unlikely]]
       return enter_slowly(name);
     RegionNode* above = top_->node;
     RegionNode* node = above == nullptr ? nullptr : RegionTree::expected_child(above, name);
@@ -50,18 +52,25 @@ class RegionThread {
 
   // The short way to leave; false: nothing is done, leave() has to do it.
   [[gnu::always_inline]] bool leave_fast(Ticket ticket) noexcept {
-    ThreadCounters* const counters = fast_;
-    if (counters == nullptr) [[unlikely]]
+    if (!short_way_) [[unlikely]]
       return false;
-    const std::uint64_t now = processor_ticks();
+    const std::uint64_t now = processor_ticks_behind();
     Frame* const frame = top_;
+    const std::uint64_t took = now - frame->start_time;
+    if (frame->ticket != ticket || !frame->short_way || is_negative(took)) [[unlikely]]
+      return false;
+    ThreadCounters* const counters = short_counters_;
+    if (counters == nullptr) {
+      top_ = frame - 1;
+      sum_up<false>(*frame, frame[-1], frame->node->ticks, took, [](auto&) {});
+      return true;
+    }
     const ThreadCounters::Members members = counters->members();
     std::uint64_t missed_ns = 0;
-    if (frame->ticket != ticket || !frame->short_way ||
-        !ThreadCounters::read_in_user_space(members, missed_ns, [](auto...) {}) ||
+    if (!ThreadCounters::read_in_user_space(members, missed_ns, [](auto...) {}) ||
         missed_ns != counters->missed_ns_alone()) [[unlikely]]
       return false;
-    pop_in_user_space(frame, members, now);
+    pop_in_user_space(frame, members, took);
     return true;
   }
   // False: no region of this thread.
@@ -83,9 +92,9 @@ class RegionThread {
   struct Frame {
     RegionNode* node = nullptr;  // nullptr: dropped
     Ticket ticket = kNoTicket;
-    std::uint64_t start_time = 0;  // of clock_
-    std::uint64_t inner_ns = 0;    // ns, of the regions entered directly in this one
-    // Read in user space, and not nested in itself: leave_fast() asks for no more.
+    std::uint64_t start_time = 0;  // of clock_, as the next
+    std::uint64_t inner_time = 0;  // of the regions entered directly in this one
+    // Entered so that it may be left by leave_fast(), and not nested in itself.
     bool short_way = false;
     Edge start;
     RegionValues inner;
@@ -93,28 +102,27 @@ class RegionThread {
 
   // What every call is summed up in; `change` adds the rest.
   template <bool kNestedInItself, class Change>
-  [[gnu::always_inline]] void sum_up(Frame& frame, Frame& outer, std::uint64_t took_ns,
-                                     Change change) {
+  [[gnu::always_inline]] void sum_up(Frame& frame, Frame& outer, RegionNode::Times& times,
+                                     std::uint64_t took, Change change) {
     RegionNode& node = *frame.node;
     const std::uint64_t before = tree_.begin_change();
     node.calls.add(1);
-    node.self_ns.add(took_ns - frame.inner_ns);
+    times.self.add(took - frame.inner_time);
     if constexpr (kNestedInItself)
       node.nested.add(1);
     else
-      node.total_ns.add(took_ns);
+      times.total.add(took);
     change(node);
     tree_.end_change(before);
-    outer.inner_ns += took_ns;
+    outer.inner_time += took;
   }
 
   // The path of nearly all calls where counters are read in user space: nothing here that is not
   // needed at each of them.
   [[gnu::always_inline]] void pop_in_user_space(Frame* frame, ThreadCounters::Members members,
-                                                std::uint64_t now) {
+                                                std::uint64_t took) {
     Frame* const outer = top_ = frame - 1;
-    const std::uint64_t took_ns = clock_.ticks_as_ns(now - frame->start_time);
-    sum_up<false>(*frame, *outer, took_ns, [&](RegionNode& node) {
+    sum_up<false>(*frame, *outer, frame->node->ticks, took, [&](RegionNode& node) {
       RegionNode::Event* sums = node.events.get();
       ThreadCounters::take_last(members, [&](std::size_t number, std::uint64_t value) {
         const std::uint64_t count = value - frame->start.values[number];
@@ -129,48 +137,57 @@ class RegionThread {
     Frame& frame = *++top_;
     frame.node = node;
     frame.ticket = ++last_ticket_;
-    frame.inner_ns = 0;
+    frame.inner_time = 0;
     node->entered.add(1);
     return frame;
   }
 
-  // Where fast_ is set: what comes after the counters' values counts as the region's.
+  // What comes after the counters' values counts as the region's.
   [[gnu::always_inline]] Ticket begin_fast(Frame& frame) noexcept {
-    std::uint64_t missed_ns = 0;  // leaving looks at it
-    const auto take = [&](std::size_t number, std::uint64_t value) {
-      frame.start.values[number] = value;
-      frame.inner[number] = 0;
-    };
-    const bool read = ThreadCounters::read_in_user_space(fast_->members(), missed_ns, take);
-    if (!read) [[unlikely]]
-      return begin(frame);
-    frame.start.read_by = ReadBy::kUserSpace;
+    if (short_counters_ != nullptr) {
+      std::uint64_t missed_ns = 0;  // leaving looks at it
+      const auto take = [&](std::size_t number, std::uint64_t value) {
+        frame.start.values[number] = value;
+        frame.inner[number] = 0;
+      };
+      const bool read =
+          ThreadCounters::read_in_user_space(short_counters_->members(), missed_ns, take);
+      if (!read) [[unlikely]]
+        return begin(frame);
+      frame.start.read_by = ReadBy::kUserSpace;
+    }
     frame.short_way = !is_nested_in_itself(frame);
+    const Ticket ticket = frame.ticket;
     frame.start_time = processor_ticks();
-    return frame.ticket;
+    return ticket;
   }
   // The other ways to count, or none. The frame's ticket.
   Ticket begin(Frame& frame) noexcept;
   void grow();
   void pop(std::uint64_t now);
-  void add_counts(Frame& frame, const Edge& end, std::uint64_t took_ns);
+  void add_counts(Frame& frame, const Edge& end, std::uint64_t took);
   void mark_memory();
   void add_memory(RegionNode& node, bool nested);
-  void keep_call(const Frame& frame, const Edge& end, std::uint64_t now);
+  void keep_call(const Frame& frame, const Edge& end, std::uint64_t now_ns);
+  void choose_way();
+  // A duration: the thread has come to a CPU whose counter is behind.
+  static bool is_negative(std::uint64_t took) { return static_cast<std::int64_t>(took) < 0; }
   [[nodiscard]] bool is_nested_in_itself(const Frame& frame) const {
     return frame.node == (&frame - 1)->node;
   }
   void stop_user_space();
   bool leave_outer(Ticket ticket, std::uint64_t now);
 
-  // Set while counters are read in user space and the clock is the processor's: both edges then
-  // take a short way.
-  ThreadCounters* fast_ = nullptr;
+  // Where the clock is the processor's, both edges take a short way, with counters that are read in
+  // user space, or without any.
+  bool short_way_ = false;
+  ThreadCounters* short_counters_ = nullptr;
+  RegionClock clock_;  // changes only while the thread is in no region
+  const RegionClock untraced_clock_;
   // Open regions stand from frames_[1] to *top_. The first is around them all: the root's.
   Frame* top_ = nullptr;
   Frame* last_ = nullptr;
   Ticket last_ticket_;
-  RegionClock clock_;
   RegionTree tree_;
   ThreadCounters* counters_;
   std::vector<Frame> frames_;

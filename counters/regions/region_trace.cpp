@@ -102,12 +102,11 @@ class Writer {
         argument(name_of(event), hwprof::number(count(event, values(trace, kept, number, false),
                                                       values(trace, kept, number, true))));
     if (contents_.memory_watched) argument("allocated_bytes", fmt::format("{}", call.allocated));
-    const std::uint64_t start = trace.as_monotonic_ns(call.start);
     line(R"("ph": "X", "name": {}, "cat": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )"
          R"("args": {{{}}})",
          quoted(call.node->name.text()),
          quoted(call.node->type.empty() ? "region" : call.node->type), getpid(), trace.thread_id(),
-         microseconds(start), microseconds(trace.as_monotonic_ns(call.end) - start), args);
+         microseconds(call.start), microseconds(call.end - call.start), args);
   }
 
   // Rates from edge to edge: between two neighbouring ones nothing is known of how it went.
@@ -123,8 +122,8 @@ class Writer {
       const auto values_at = [&](bool at_end) {
         return call.counted ? values(trace, kept, i, at_end) : Values();
       };
-      edges.push_back({trace.as_monotonic_ns(call.start), values_at(false), call.live_at_start});
-      edges.push_back({trace.as_monotonic_ns(call.end), values_at(true), call.live_at_end});
+      edges.push_back({call.start, values_at(false), call.live_at_start});
+      edges.push_back({call.end, values_at(true), call.live_at_end});
     }
     std::stable_sort(edges.begin(), edges.end(),
                      [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
@@ -158,11 +157,9 @@ class Writer {
 
 }  // namespace
 
-RegionTrace::RegionTrace(std::size_t capacity, std::size_t event_count, const RegionClock& clock)
+RegionTrace::RegionTrace(std::size_t capacity, std::size_t event_count)
     : capacity_(capacity),
       event_count_(event_count),
-      clock_(clock),
-      offset_ns_(clock.counts_ticks() ? monotonic_ns() - clock.as_ns(clock.now()) : 0),
       thread_id_(gettid()),
       thread_name_(name_of_this_thread()),
       calls_(std::make_unique_for_overwrite<TraceCall[]>(capacity)),

@@ -19,7 +19,7 @@ struct RegionNode;
 // No initial values: a ring is not written to before it is needed.
 struct TraceCall {
   const RegionNode* node;
-  std::uint64_t start, end;  // of the thread's clock
+  std::uint64_t start, end;  // CLOCK_MONOTONIC, ns
   bool counted;              // both edges, while nobody else had the counters
   std::uint64_t allocated;   // bytes; this and the next where memory is watched
   std::int64_t live_at_start, live_at_end;
@@ -27,7 +27,7 @@ struct TraceCall {
 
 class RegionTrace {
  public:
-  RegionTrace(std::size_t capacity, std::size_t event_count, const RegionClock& clock);
+  RegionTrace(std::size_t capacity, std::size_t event_count);
 
   // Counters at both edges are taken from the edges. Drops the oldest call where there is no room.
   void add(const TraceCall& call, const Edge& start, const Edge& end);
@@ -40,10 +40,6 @@ class RegionTrace {
   [[nodiscard]] Kept kept() const;
   [[nodiscard]] std::uint64_t added() const;  // ever
 
-  // CLOCK_MONOTONIC of a time of the thread's clock. Never out of order.
-  [[nodiscard]] std::uint64_t as_monotonic_ns(std::uint64_t time) const {
-    return clock_.as_ns(time) + offset_ns_;
-  }
   [[nodiscard]] std::size_t event_count() const { return event_count_; }
   [[nodiscard]] std::size_t bytes() const;  // that the ring takes when it is full
   [[nodiscard]] int thread_id() const { return thread_id_; }
@@ -51,8 +47,6 @@ class RegionTrace {
 
  private:
   std::size_t capacity_, event_count_;
-  RegionClock clock_;
-  std::uint64_t offset_ns_;
   int thread_id_;
   std::string thread_name_;
   mutable std::mutex mutex_;

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "counters/regions/region_clock.h"
 #include "src/base/sanitized.h"
 
 namespace hwprof {
@@ -117,12 +118,18 @@ struct RegionNode {
   RegionNumber calls = 0;       // finished
   RegionNumber nested = 0;      // of these, inside another call of the same path
   RegionNumber unfinished = 0;  // ended by the end of the thread
-  RegionNumber total_ns = 0, self_ns = 0;
+  // Of the calls that were timed by the one clock and by the other. `other`: of the total, see
+  // other_calls.
+  struct Times {
+    RegionNumber total = 0, self = 0, other = 0;
+  };
+  Times ns, ticks;
+  Times& times(RegionClock clock) { return clock == RegionClock::kCounter ? ticks : ns; }
   // Calls whose events were read by read(), and the times of the counters in them. Calls read in
   // user space are the others: an edge has no time to count what is so nearly always.
   RegionNumber counted_calls = 0, enabled_ns = 0, running_ns = 0;
-  // Where the thread reads in user space: calls that were not, and their share of total_ns.
-  RegionNumber other_calls = 0, other_ns = 0;
+  // Where the thread reads in user space: calls that were not.
+  RegionNumber other_calls = 0;
   std::atomic<double> flops = 0, bytes = 0;  // declared, without nested regions
   // Bytes, where the thread's memory is watched. The peak is the highest of its calls.
   RegionNumber allocated_total = 0, allocated_self = 0, memory_peak = 0;

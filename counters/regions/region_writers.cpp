@@ -259,14 +259,19 @@ std::string regions_as_json(const RegionReport& report) {
   };
   return fmt::format(
       "{{\n  \"schema\": \"hwprof.regions/1\",\n  \"hwprof\": {},\n  \"pid\": {},\n"
-      "  \"clock\": \"CLOCK_MONOTONIC\",\n  \"threads\": {},\n"
+      "  \"clock\": {}, \"clock_reason\": {}, \"clock_problem\": {},\n  \"threads\": {},\n"
       "  \"memory_reason\": {},\n  \"cost_ns\": {{\"inside\": {}, \"outside\": {}}},\n"
-      "  \"mishaps\": {{\"left_by_outer\": {}, \"not_open\": {}, \"dropped\": {}}},\n"
+      "  \"mishaps\": {{\"left_by_outer\": {}, \"not_open\": {}, \"dropped\": {}, \"backwards\": "
+      "{}}},\n"
       "  \"events\": {},\n  \"regions\": {},\n  \"notes\": [{}]\n}}\n",
-      quoted(hwprof_version()), getpid(), threads_json(report.totals),
-      text_or_null(report.memory_reason), number(report.cost.inside_ns),
-      number(report.cost.outside_ns), report.totals.left_by_outer, report.totals.not_open,
-      report.totals.dropped, block(events), block(rows), list(report.notes, quoted));
+      quoted(hwprof_version()), getpid(),
+      quoted(report.totals.by_counter != 0 ? counter_name() : "CLOCK_MONOTONIC"),
+      text_or_null(report.totals.no_counter_because),
+      text_or_null(report.totals.by_counter != 0 ? report.totals.clock_problem : ""),
+      threads_json(report.totals), text_or_null(report.memory_reason),
+      number(report.cost.inside_ns), number(report.cost.outside_ns), report.totals.left_by_outer,
+      report.totals.not_open, report.totals.dropped, report.totals.backwards, block(events),
+      block(rows), list(report.notes, quoted));
 }
 
 }  // namespace hwprof
