@@ -29,20 +29,6 @@ std::string why_not_counted(Function&& run) {
   return counted ? "" : counted.error().what;
 }
 
-TEST(ExactRefuses, CodeInWritableMemory) {
-  SKIP_WITHOUT_EXACT();
-  void* page =
-      mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) GTEST_SKIP() << "no such memory here";
-  const std::array<unsigned char, 6> code = {0xb8, 7, 0, 0, 0, 0xc3};
-  std::memcpy(page, code.data(), code.size());
-  int got = 0;
-  EXPECT_THAT(why_not_counted([&] { got = reinterpret_cast<int (*)()>(page)(); }),
-              testing::HasSubstr("writable memory"));
-  EXPECT_EQ(got, 7) << "the region runs to its end all the same";
-  munmap(page, 4096);
-}
-
 // Written through a second mapping, so that no system call shows it.
 TEST(ExactRefuses, CodeThatChangesUnseen) {
   SKIP_WITHOUT_EXACT();

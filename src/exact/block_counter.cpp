@@ -153,11 +153,11 @@ const std::uint8_t* next_code(CodePiece& piece, const SavedRegisters& registers)
   const Block* block = block_at(session, key);
   // From here on the program runs as it is, and comes to hwprof_exact_end by itself.
   if (block == nullptr) return as_code(target);
-  if (key == target) {
+  if (key == target && !block->may_change) {
     session.jumps.minus_address[target % kJumpPlaces] = 0 - target;
     session.jumps.code[target % kJumpPlaces] = block->code;
   }
-  if (site != 0) link(piece, site, *block);
+  if (site != 0 && !block->may_change) link(piece, site, *block);
   hwprof_exact_serialise();
   return block->code;
 }

@@ -62,14 +62,14 @@ bool CodeRanges::read() {
   }
 }
 
-std::uint64_t CodeRanges::end_of_code(std::uint64_t address, const char** reason) const {
+std::uint64_t CodeRanges::end_of_code(std::uint64_t address, const char** reason,
+                                      bool* writable) const {
   *reason = "lies where no code is mapped";
   for (std::size_t i = 0; i < count_; ++i) {
     const Range& range = ranges_[i];
     if (address < range.begin || address >= range.end) continue;
-    *reason = range.writable    ? "lies in writable memory and may change unseen"
-              : !range.readable ? "cannot be read"
-                                : nullptr;
+    *writable = range.writable;
+    *reason = range.readable ? nullptr : "cannot be read";
     return *reason == nullptr ? range.end : 0;
   }
   return 0;

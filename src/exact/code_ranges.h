@@ -1,5 +1,5 @@
-// Which memory of this process holds code that may be translated: readable, executable and not
-// writable, so that it cannot change unseen. Read from /proc without the C library's memory.
+// Which memory of this process holds code that may be translated: readable and executable. Where it
+// is writable, too, it can change unseen. Read from /proc without the C library's memory.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ class CodeRanges {
   bool read();
   void forget() { count_ = 0; }
   // The end of the range of `address`, or 0 with the reason why its code is not translated.
-  std::uint64_t end_of_code(std::uint64_t address, const char** reason) const;
+  std::uint64_t end_of_code(std::uint64_t address, const char** reason, bool* writable) const;
   [[nodiscard]] bool overlap(std::uint64_t begin, std::uint64_t end) const;
 
  private:

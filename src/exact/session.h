@@ -29,6 +29,8 @@ struct Block {
   std::size_t count = 0;
   std::uint64_t fingerprint = 0;  // of its bytes when they were translated
   bool current = true;            // false: translated anew since
+  // Lies in writable memory: looked at before each execution, so that nothing leads there directly.
+  bool may_change = false;
   Block* next = nullptr;
 };
 
@@ -65,6 +67,8 @@ struct Session {
 
   void refuse(const char* reason, std::uint64_t address, int error = 0);
   void* note(std::size_t bytes);
+  // Whether its bytes are others than those that were translated.
+  [[nodiscard]] static bool changed(const Block& block);
   // Forgets all translations, since code may be about to change; what they counted stays.
   void flush();
   // Refuses where code is not what it was when it was translated.

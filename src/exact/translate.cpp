@@ -80,6 +80,7 @@ struct Stretch {
   std::size_t count = 0;
   std::uint64_t end = 0;
   bool ends_in_jump = false;
+  bool may_change = false;
 };
 
 class Translator {
@@ -122,10 +123,13 @@ const char* Translator::refusal_of(const Instruction& instruction, std::uint64_t
 
 Stretch Translator::read(std::uint64_t key) {
   const std::uint64_t begin = key & ~kChecked;
-  Stretch stretch{0, begin, false};
+  Stretch stretch{.end = begin};
   const char* reason = nullptr;
-  std::uint64_t limit = session_.ranges.end_of_code(begin, &reason);
-  if (limit == 0 && session_.ranges.read()) limit = session_.ranges.end_of_code(begin, &reason);
+  const auto find_end = [&] {
+    return session_.ranges.end_of_code(begin, &reason, &stretch.may_change);
+  };
+  std::uint64_t limit = find_end();
+  if (limit == 0 && session_.ranges.read()) limit = find_end();
   if (limit == 0) {
     session_.refuse(reason, begin);
     return stretch;
@@ -147,6 +151,8 @@ Stretch Translator::read(std::uint64_t key) {
     if (system_call) break;
     stretch.ends_in_jump = found.form.flow != Flow::kNext;
     if (stretch.ends_in_jump || stretch.end >= limit) break;
+    // What it stores may be the next instruction: that is looked at then.
+    if (stretch.may_change && found.effect.stored > 0) break;
   }
   return stretch;
 }
@@ -172,7 +178,8 @@ Block* Translator::translate(std::uint64_t key) {
                  .executions = piece_.next_cell++,
                  .instructions = instructions,
                  .count = count,
-                 .fingerprint = fingerprint_of(key & ~kChecked, stretch.end)};
+                 .fingerprint = fingerprint_of(key & ~kChecked, stretch.end),
+                 .may_change = stretch.may_change};
   if (only_check)
     write_check(block->begin);
   else
@@ -403,9 +410,13 @@ void* Session::note(std::size_t bytes) {
   return place;
 }
 
+bool Session::changed(const Block& block) {
+  return block.fingerprint != fingerprint_of(block.begin, block.end);
+}
+
 void Session::check_code() {
   for (const Block* block = blocks; block != nullptr; block = block->next) {
-    if (block->current && block->fingerprint != fingerprint_of(block->begin, block->end))
+    if (block->current && !block->may_change && changed(*block))
       refuse("was changed after it had been translated", block->begin);
   }
 }
@@ -421,8 +432,14 @@ void Session::flush() {
 
 Block* block_at(Session& session, std::uint64_t key) {
   std::size_t place = place_of(key);
+  bool again = false;
   for (; session.places[place] != nullptr; place = (place + 1) % kBlockPlaces) {
-    if (session.places[place]->key == key) return session.places[place];
+    Block* known = session.places[place];
+    if (known->key != key) continue;
+    if (!known->may_change || !Session::changed(*known)) return known;
+    known->current = false;
+    again = true;
+    break;
   }
   if (session.used_places > kBlockPlaces / 4 * 3) {
     session.refuse("is more code than can be held", key & ~kChecked);
@@ -435,7 +452,7 @@ Block* block_at(Session& session, std::uint64_t key) {
   block->next = session.blocks;
   session.blocks = block;
   session.places[place] = block;
-  ++session.used_places;
+  if (!again) ++session.used_places;
   return block;
 }
 
