@@ -16,6 +16,7 @@
 #include "counters/regions/region_report.h"
 #include "src/model/sweep_record.h"
 #include "src/report/data/writers.h"
+#include "src/report/documents/calibration.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
@@ -870,6 +871,33 @@ TEST(Golden, Machine) {
   elsewhere.cpu_id = "arm/65/1";
   elsewhere.cores.resize(1);
   expect_golden("events_elsewhere.json", events_json(elsewhere));
+
+  model::Calibration calibration;
+  calibration.version = "0.1.0";
+  calibration.calibrated_utc = "2026-11-26T21:00:00Z";
+  calibration.cpu_name = "A CPU";
+  calibration.key = {"intel/6/143", "cpu", "0x2b0", "6.1.0"};
+  calibration.kept_in = "/home/a/.cache/hwprof/calibration_a.json";
+  calibration.events = {
+      {"flops",
+       "cpu/FP/",
+       model::Calibrated::kOff,
+       0.5,
+       1.0,
+       "",
+       {{"add, scalar float", 160000, 160000, 1.0},
+        {"FMA, 256-bit float", 2560000, 1280000, 0.5},
+        {"maximum, 256-bit float", 0, 1280000, std::nullopt}}},
+      {"flops-dp", "", model::Calibrated::kAbsent, {}, {}, "this core has none", {}},
+      {"instructions",
+       "cpu/INST/",
+       model::Calibrated::kExact,
+       1.0,
+       1.0,
+       "",
+       {{"integer additions", 200000, 200003, 1.000015}}}};
+  expect_golden("calibration.json", calibration_json(calibration));
+  expect_document("calibration", calibration_document(calibration));
 }
 
 TEST(Golden, Workloads) {

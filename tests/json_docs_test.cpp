@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "src/model/calibration.h"
 #include "src/model/comparison_record.h"
 #include "src/model/run_record.h"
 #include "src/model/sweep_record.h"
@@ -104,9 +105,10 @@ void describe(const Record& record, Documentation& to) {
 std::string json_documentation() {
   Documentation to;
   std::vector<const Record*> done;
-  for (const Record* schema : {&record<Profile>(), &record<model::Run>(), &record<Sweep>(),
-                               &record<Comparison>(), &record<BlasSurvey>(), &record<Doctor>(),
-                               &record<report::Events>(), &record<PeakReport>()}) {
+  for (const Record* schema :
+       {&record<Profile>(), &record<model::Run>(), &record<Sweep>(), &record<Comparison>(),
+        &record<BlasSurvey>(), &record<Doctor>(), &record<report::Events>(),
+        &record<model::Calibration>(), &record<PeakReport>()}) {
     to.text += fmt::format("\n# `{}`\n\n", schema->schema);
     describe(*schema, to);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "counters/events/event_notes.h"
 #include "counters/events/event_table.h"
 #include "counters/events/pfm.h"
 #include "counters/machine/pmu_device.h"
@@ -248,15 +249,25 @@ Result<ResolvedEvent> from_libpfm(const Request& request) {
   return event;
 }
 
+void add_note(ResolvedEvent& event) {
+  const std::string_view note = note_on(event.name);
+  if (note.empty() || !event.countable()) return;
+  if (!event.caveat.empty()) event.caveat += "; ";
+  event.caveat += note;
+}
+
 }  // namespace
 
 Result<ResolvedEvent> resolve(const Machine& machine, unsigned cpu, std::string_view name) {
   Request request{machine, trim(name), machine.pmu.for_cpu(cpu), nullptr};
   request.core = find_core(machine.id, request.pmu == nullptr ? "" : request.pmu->name);
   if (request.name.empty()) return usage_error("an event name is empty");
-  if (const PortableEvent* portable = find_portable(request.name))
-    return portable->kind == PortableKind::kTable ? from_table(request, *portable)
-                                                  : from_kernel(request, *portable);
+  if (const PortableEvent* portable = find_portable(request.name)) {
+    ResolvedEvent event = portable->kind == PortableKind::kTable ? from_table(request, *portable)
+                                                                 : from_kernel(request, *portable);
+    add_note(event);
+    return event;
+  }
   if (looks_raw_but_is_a_word(request.name)) return unknown_event(request);
   if (const auto config = raw_config(request.name)) return from_raw(request, *config);
   if (request.name.find('/') != std::string_view::npos) return from_fields(request);

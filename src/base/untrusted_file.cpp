@@ -42,9 +42,8 @@ Result<UniqueFd> open_untrusted(const std::string& path, const FileRules& rules)
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return not_believed(path, "is no regular file");
   if (rules.owner && status.st_uid != *rules.owner && status.st_uid != 0) {
-    return not_believed(path, fmt::format("belongs to user {}, not to user {} whose program is "
-                                          "observed",
-                                          status.st_uid, *rules.owner));
+    return not_believed(
+        path, fmt::format("belongs to user {}, not to user {}", status.st_uid, *rules.owner));
   }
   if (static_cast<std::uint64_t>(status.st_size) > rules.most_bytes) {
     return environment_error(EFBIG, fmt::format("{} has {} bytes, and no more than {} are read",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 
 import harness
 from harness import CliTest, hwprof
@@ -91,6 +92,45 @@ class Elsewhere(CliTest):
             names = [line["name"] for line in events("--cpu", cpu)["cores"][0]["events"]]
             self.assertTrue(set(TABLE) < set(names), cpu)
             self.assertEqual(hwprof("events", "--cpu", cpu).returncode, 0)
+
+
+class Calibrated(CliTest):
+    def calibrate(self, folder, *arguments):
+        done = hwprof("events", "--calibrate", *arguments, 
+                      env=harness.environment(XDG_CACHE_HOME=folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_without_a_pmu_it_says_so_and_keeps_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = json.loads(self.calibrate(folder, "--json"))
+            self.assertEqual(report["schema"], "hwprof.calibration/1")
+            if report["events"]:
+                self.skipTest("this machine has a PMU")
+            self.assertTrue(report["reason"])
+            self.assertIsNone(report["kept_in"])
+            text = self.calibrate(folder)
+            self.assertIn("nothing was calibrated", text)
+            self.assertIn("Nothing was kept", text)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_with_a_pmu_each_event_has_a_verdict_and_the_file_is_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = json.loads(self.calibrate(folder, "--json"))
+            if not report["events"]:
+                self.skipTest(report["reason"])
+            for event in report["events"]:
+                self.assertIn(event["verdict"], {"absent", "exact", "off"}, event["name"])
+                if event["verdict"] == "absent":
+                    self.assertTrue(event["reason"], event["name"])
+            instructions = [each for each in report["events"] if each["name"] == "instructions"][0]
+            self.assertIn(instructions["verdict"], {"absent", "exact"})
+            self.assertTrue(os.path.exists(report["kept_in"]))
+
+    def test_it_is_of_this_machine_and_of_all_its_events(self):
+        self.assert_refused("events", "--calibrate", "flops", names=["--calibrate", "names"])
+        self.assert_refused("events", "--calibrate", "--cpu", "amd/26/2",
+                            names=["--calibrate", "--cpu"])
 
 
 class Refused(CliTest):

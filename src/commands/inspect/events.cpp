@@ -12,6 +12,9 @@
 #include "src/cli/groups.h"
 #include "src/cli/values.h"
 #include "src/commands/commands.h"
+#include "src/commands/inspect/calibrate.h"
+#include "src/commands/kept_calibration.h"
+#include "src/report/documents/calibration.h"
 #include "src/report/documents/inspect.h"
 #include "src/report/render/write_report.h"
 
@@ -22,6 +25,7 @@ struct EventsOptions {
   std::vector<std::string> names;  // to be explained; empty: list all
   std::optional<CpuId> cpu;        // another machine's; absent: this one
   CpuList pin;                     // the CPU whose kind of core is meant; empty: the first
+  bool calibrate = false;          // hold events against exact counts, instead of listing them
   Output output;
 };
 
@@ -54,6 +58,7 @@ std::string pmu_sentence(const Machine& machine, const PmuDevice* device) {
 Result<report::Events> look_here(unsigned cpu, const std::vector<std::string>& names) {
   TRY(pin_to({cpu}));
   const Machine machine = probe_machine(cpu);
+  use_kept_calibration(machine, cpu);
   const PmuDevice* device = machine.pmu.for_cpu(cpu);
   const CoreRow* core = find_core(machine.id, device == nullptr ? "" : device->name);
   report::Events events;
@@ -118,12 +123,21 @@ Result<report::Events> look_at(const CpuId& id, const std::vector<std::string>& 
   return events;
 }
 
+Result<int> run_calibration(unsigned cpu, const Output& output) {
+  TRY(pin_to({cpu}));
+  TRY(const model::Calibration calibration, calibrate_here(cpu));
+  TRY(report::write_report(calibration, {report::calibration_document, report::calibration_json},
+                           output));
+  return 0;
+}
+
 Result<int> run_events(const EventsOptions& options) {
   std::vector<std::string> names = options.names;
   if (names.empty()) {
     for (const std::string_view name : portable_names()) names.emplace_back(name);
   }
   const unsigned cpu = (options.pin.empty() ? allowed_cpus() : options.pin).front();
+  if (options.calibrate) return run_calibration(cpu, options.output);
   TRY(report::Events events, options.cpu ? look_at(*options.cpu, names) : look_here(cpu, names));
   events.version = HWPROF_VERSION;
   events.explain = !options.names.empty();
@@ -158,14 +172,25 @@ cli::Action events_command(cli::Options& options) {
            "Count on this CPU: on a hybrid it picks the kind of core. Default: the first that "
            "hwprof may use.")
       .excludes(cpu);
+  options
+      .flag("--calibrate", to->calibrate,
+            "Hold flops, instructions and loads of this machine's PMU against exact counts of "
+            "known loops and kernels, and keep the result in $XDG_CACHE_HOME/hwprof: from then on "
+            "each count of an event that is off says so. Default: list the events.")
+      .excludes(cpu);
   cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown});
   options.footer(
       "hwprof events flops llc-miss            what they become on this machine\n"
-      "hwprof events --cpu intel/6/143 flops   and on a Sapphire Rapids");
+      "hwprof events --cpu intel/6/143 flops   and on a Sapphire Rapids\n"
+      "hwprof events --calibrate               what they really count here");
   options.check([to]() -> Result<void> {
     if (to->pin.size() > 1) {
       return usage_error(fmt::format("--pin {}: one CPU is needed here", format_cpu_list(to->pin)),
                          "it picks the kind of core on a hybrid machine");
+    }
+    if (to->calibrate && !to->names.empty()) {
+      return usage_error("--calibrate takes no names of events",
+                         "it tries flops, flops-sp, flops-dp, instructions and loads");
     }
     return split_names(*to);
   });

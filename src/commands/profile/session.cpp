@@ -15,6 +15,7 @@
 #include "src/base/clock.h"
 #include "src/cli/groups.h"
 #include "src/commands/interrupt.h"
+#include "src/commands/kept_calibration.h"
 #include "src/commands/profile/record.h"
 #include "src/commands/profile/regions.h"
 #include "src/exact/exact.h"
@@ -93,6 +94,7 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
   record.threads =
       machine.threads.empty() ? static_cast<int>(session.cpus.size()) : machine.threads.front();
   record.machine = probe_machine(session.cpus.front());
+  use_kept_calibration(record.machine, session.cpus.front());
   session.events = machine.events;
   if (session.events.empty())
     session.events.assign(cli::kKernelEvents.begin(), cli::kKernelEvents.end());

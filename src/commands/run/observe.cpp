@@ -14,6 +14,7 @@
 #include "counters/perf/counting.h"
 #include "src/blas/evidence/called.h"
 #include "src/cli/groups.h"
+#include "src/commands/kept_calibration.h"
 #include "src/commands/run/evidence.h"
 #include "src/commands/run/fix.h"
 #include "src/commands/run/layers.h"
@@ -69,8 +70,9 @@ Result<report::Run> begin_record(const RunRequest& request) {
       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
   record.command = request.command;
   record.pinned = request.pin;
-  record.machine =
-      probe_machine(request.pin.empty() ? allowed_cpus().front() : request.pin.front());
+  const unsigned cpu = request.pin.empty() ? allowed_cpus().front() : request.pin.front();
+  record.machine = probe_machine(cpu);
+  use_kept_calibration(record.machine, cpu);
   TRY(check_event_names(record.machine, request.events));
   TRY(check_view(record.machine, request.region_view));
   return record;

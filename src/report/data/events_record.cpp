@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "src/report/data/writers.h"
+#include "src/report/documents/calibration.h"
 #include "src/report/documents/inspect.h"
 
 namespace hwprof::model {
@@ -89,6 +90,7 @@ const Record& record<report::Events>() {
 namespace hwprof::report {
 
 std::string events_json(const Events& events) { return json_of(events); }
+std::string calibration_json(const model::Calibration& calibration) { return json_of(calibration); }
 std::string doctor_json(const Doctor& doctor) { return json_of(doctor); }
 std::string peak_report_json(const PeakReport& report) { return json_of(report); }
 std::string survey_json(const BlasSurvey& survey) { return json_of(survey); }
