@@ -35,6 +35,7 @@
 #endif
 #include "src/observe/audit/arguments.h"
 #include "src/observe/audit/dladdr.h"
+#include "src/observe/audit/exact_call.h"
 #include "src/observe/audit/fftw.h"
 #include "src/observe/audit/filters.h"
 #include "src/observe/audit/module_calls.h"
@@ -62,7 +63,7 @@ extern "C" {
 // Counts a call of stub `number`, and copies its arguments on the stack; returns the routine.
 __attribute__((visibility("hidden"), used)) const void* hwprof_enter_call(OpenCall* call,
                                                                           u64 number,
-                                                                          const u64* arguments,
+                                                                          u64* arguments,
                                                                           u64* stack_arguments);
 __attribute__((visibility("hidden"), used)) void hwprof_leave_call(const OpenCall* call,
                                                                    u64 result);
@@ -155,6 +156,7 @@ void fill(Stub& stub, const void* target, Site* site, const Routine& routine,
   stub.tells = routine.prepared == Prepared::kPrimitive
                    ? find_onednn(ElfObject(library, program_headers), stub.onednn)
                    : routine.prepared != Prepared::kNone;
+  stub.exact = kCountsExactly && routine_names::equal(site->symbol, table->exact.symbol);
   stub.routine = routine;
 }
 
@@ -378,8 +380,7 @@ const link_map* object_of(uintptr_t cookie) {
 
 }  // namespace
 
-const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
-                              u64* stack_arguments) {
+const void* hwprof_enter_call(OpenCall* call, u64 number, u64* arguments, u64* stack_arguments) {
   const Stub& stub = stub_of_call(number, arguments[kStackPlace - 1]);
   const u32 words = words_to_copy(stub.stack_arguments, arguments + kStackPlace);
   // Not a loop that the compiler takes for memcpy(), which there is none of.
@@ -404,15 +405,20 @@ const void* hwprof_enter_call(OpenCall* call, u64 number, const u64* arguments,
   call->counted = &counted;
   call->in_module = in_module;
   call->flags = begin_float_flags();
-  call->began = ticks();
-  return stub.target;
+  const void* counter = stub.exact
+                            ? counter_of(*table, *stub.site, stub.target, words,
+                                         has_shape ? &shape : nullptr, arguments[kHandoverPlace])
+                            : nullptr;
+  call->began = counter != nullptr ? 0 : ticks();  // while it is counted no time means anything
+  return counter != nullptr ? counter : stub.target;
 }
 
 void hwprof_leave_call(const OpenCall* call, u64 result) {
   const u64 ended = ticks(), lasted = ended - call->began;
   const FloatReport numbers = end_float_flags(call->flags);
   if (call->stub->routine.prepared == Prepared::kPlanner) remember_result(*call, result);
-  if (ended == 0) return;  // as no clock is read from some moment on, this says enough
+  // No clock is read from some moment on; or not that of a call that was counted exactly.
+  if (ended == 0 || call->began == 0) return;
   count_numbers(numbers, lasted, call->counted->met);
   add(call->counted->ticks, lasted);
   add(call->counted->returned);
@@ -435,7 +441,10 @@ __attribute__((visibility("default"))) unsigned la_version(unsigned offered) {
 
 __attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t space,
                                                            uintptr_t* cookie) {
-  if (space == LM_ID_BASE) allow_break(ElfObject(object, program_headers));
+  if (space == LM_ID_BASE) {
+    allow_break(ElfObject(object, program_headers));
+    find_counter(*table, ElfObject(object, program_headers));
+  }
   const bool is_blas = serves_blas(ElfObject(object, program_headers));
   *cookie = reinterpret_cast<uintptr_t>(object) | (is_blas ? kIsBlas : 0);
   const u32 file = is_blas ? find_file(*table, path_of(object)) : kFiles;

@@ -27,6 +27,7 @@ struct Stub {
   Site* site;
   u32 stack_arguments;
   bool tells;  // what a call is on: `onednn` is there, or it is one of FFTW
+  bool exact;  // the routine of which calls are counted instruction by instruction
   bool kept;
   u32 next;              // of those that are kept, with the same target; 0: none
   ElfObject::Span code;  // of the file that calls

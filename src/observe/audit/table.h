@@ -18,7 +18,7 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x374c4c4143505748;  // "HWPCALL7", also in python/hwprof/_calls.py
+inline constexpr u64 kMagic = 0x384c4c4143505748;  // "HWPCALL8"
 
 inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
 // torch, numpy and a split BLAS (liblapack on libblas on libopenblas) bind some 700.
@@ -145,6 +145,17 @@ struct alignas(64) ModuleCalls {
   u64 count, returned, ticks;
 };
 
+// With `run --exact`: the calls `first`, `first` + `every`, ... of a routine, whoever makes them
+// and whatever library serves it, are handed to libhwprof-exact (exact_call.h), at most `most` of
+// them.
+struct ExactCalls {
+  char symbol[kSymbolBytes];  // "": none
+  u64 first, every, most;     // every 0: the first alone
+  u64 calls;                  // of the routine
+  u64 handed_over, without_counter;
+  u64 filtered;  // not handed over, since the process limits its system calls
+};
+
 struct Table {
   u64 magic, nonce;
   Clock clock;
@@ -157,6 +168,7 @@ struct Table {
   u64 first_nan;   // 1 + the place in `sites` of the first call with NaN in an operand; 0: none
   u64 unplaced;    // calls in a module for which there was no room in `module_calls`
   u64 long_calls;  // their number
+  ExactCalls exact;
   File files[kFiles];
   Site sites[kSites];
   PreparedCalls prepared[kPreparedCalls];

@@ -133,6 +133,22 @@ std::vector<std::string> Audit::environment(std::uint64_t thread_bytes) const {
           fmt::format("{}/proc/{}/fd/{}:{}", audit::kVariable, owner_, file_.get(), nonce_)};
 }
 
+void Audit::count_exactly(const ExactWish& wish) {
+  audit::ExactCalls& exact = table_->exact;
+  wish.symbol.copy(exact.symbol, sizeof(exact.symbol) - 1);
+  exact.first = wish.first;
+  exact.every = wish.every;
+  exact.most = kMostExactCalls;
+}
+
+Audit::ExactTally Audit::exact_tally() const {
+  const audit::ExactCalls& exact = table_->exact;
+  return {.calls = audit::load(exact.calls),
+          .handed_over = audit::load(exact.handed_over),
+          .without_counter = audit::load(exact.without_counter),
+          .filtered = audit::load(exact.filtered)};
+}
+
 std::string Audit::modules_variable() {
   return fmt::format("HWPROF_OPEN_MODULES={}", offsetof(audit::Table, open_modules));
 }

@@ -13,6 +13,7 @@
 #include "src/base/unique_fd.h"
 #include "src/observe/audit/table.h"
 #include "src/observe/calls/audited_calls.h"
+#include "src/observe/calls/exact_wish.h"
 #include "src/observe/routines/timed_call.h"
 
 namespace hwprof::observe {
@@ -32,6 +33,16 @@ class Audit {
   // LD_AUDIT and a tunable of the loader, added to what is in there already, and the variable that
   // names the table. `thread_bytes`: what the program's files need (ElfFile::fixed_thread_bytes).
   [[nodiscard]] std::vector<std::string> environment(std::uint64_t thread_bytes) const;
+  // Those calls are handed to libhwprof-exact, where a process has it. To be said before one
+  // starts.
+  void count_exactly(const ExactWish& wish);
+  struct ExactTally {
+    std::uint64_t calls = 0;            // of the routine
+    std::uint64_t handed_over = 0;      // each leaves a count, or why there is none, if it returns
+    std::uint64_t without_counter = 0;  // chosen, in a process without libhwprof-exact
+    std::uint64_t filtered = 0;         // chosen, in one that limits its system calls
+  };
+  [[nodiscard]] ExactTally exact_tally() const;
   // Where in the table a program tells in which module it is.
   static std::string modules_variable();
   // Programs that have begun to count, each exec() one.
