@@ -453,6 +453,45 @@ std::vector<report::PreparedCall> made_transforms() {
   return {transform};
 }
 
+std::vector<report::ExactCall> made_exact_calls() {
+  report::ExactCall call;
+  call.symbol = "cblas_sgemm";
+  call.call = 1;
+  call.caller = "/usr/bin/solver";
+  call.library = "/usr/lib/libblas.so.3";
+  call.m = call.n = call.k = 128;
+  call.form = "row-major, B transposed";
+  call.model_flops = 4194304;
+  call.to_model = 4229058.0 / 4194304;
+  report::ExactCount& count = call.count.emplace();
+  count.instructions = 571831;
+  count.flops = 4229058;
+  count.flops_by_precision = {{"single", 4229058}};
+  count.flops_by_width = {{"256", 4229056}, {"scalar", 2}};
+  count.operations = {{"fma", 2097152}, {"multiply", 32770}};
+  count.bytes_loaded = 4300000;
+  count.bytes_stored = 300000;
+  report::ExactFunction kernel;
+  kernel.name = "sgemm_kernel_HASWELL";
+  kernel.library = "/usr/lib/libopenblas.so.0";
+  kernel.instructions = 544910;
+  kernel.flops = 4229056;
+  kernel.flops_by_width = {{"256", 4229056}};
+  kernel.bytes_loaded = 4200000;
+  kernel.bytes_stored = 66000;
+  report::ExactFunction unnamed;
+  unnamed.library = "/usr/lib/libblas.so.3";
+  unnamed.instructions = 26921;
+  unnamed.flops = 2;
+  unnamed.flops_by_width = {{"scalar", 2}};
+  count.by_function = {kernel, unnamed};
+  report::ExactCall refused;
+  refused.symbol = "cblas_sgemm";
+  refused.call = 2;
+  refused.reason = "not counted: 2 other threads of the process ran meanwhile";
+  return {call, refused};
+}
+
 report::Run made_run() {
   report::Run run;
   run.version = "0.1.0";
@@ -470,6 +509,8 @@ report::Run made_run() {
   run.counters = {made_count("cycles", 1e9, ""), made_count("flops", 0, "no PMU here")};
   run.regions = made_regions();
   add_modules(run);
+  run.exact = made_exact_calls();
+  run.exact_reason = "1 call left no count";
   run.warnings = {{"static", "the program is linked statically"}};
   RunBlas& blas = run.blas;
   blas.verdict = VerdictKind::kSuboptimal;

@@ -169,6 +169,9 @@ const Record& record<Run>() {
       field<&Run::module_types>("module_types", "",
                                 "the same by type; `name` is the type, and `type` too"),
       field<&Run::module_hooks>("module_hooks", "", "with `--layers`, else null"),
+      field<&Run::exact>("exact", "", "with `--exact`: the calls that were to be counted"),
+      field<&Run::exact_reason>("exact_reason", "", "why there are none, or fewer than asked for")
+          .null_if_empty(),
       field<&Run::machine>("machine", "", ""),
       field<&Run::warnings>("warnings", "",
                             "`code` is `processes-go-on`, `setuid`, `static`, `counters`, ..."),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/model/blas.h"
+#include "src/model/exact_call.h"
 #include "src/model/line_use.h"
 #include "src/model/machine.h"
 #include "src/model/modules_record.h"
@@ -109,6 +110,8 @@ struct Run {
   // With --layers: the modules of PyTorch by name and by type, most self time first.
   std::vector<Module> modules, module_types;
   std::optional<ModuleHooks> module_hooks;
+  std::vector<ExactCall> exact;  // with --exact, in the order of the calls
+  std::string exact_reason;      // why there are none, or fewer than were asked for
   std::vector<Warning> warnings;
 };
 

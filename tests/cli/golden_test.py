@@ -20,7 +20,8 @@ GOLDEN = os.path.join(ROOT, "tests", "golden")
 WRITE = os.environ.get("HWPROF_GOLDEN_WRITE") == "1"
 # Objects whose keys are data.
 MAPS = {"counters", "counters_of_nothing", "environment", "shape", "by_isa", "bandwidth_gbs",
-        "variants", "at", "by_library", "by_symbol", "vector_width", "events"}
+        "variants", "at", "by_library", "by_symbol", "vector_width", "events", "flops_by_width",
+        "flops_by_precision", "operations"}
 SMALL = {"name": "small", "input": [1, 6, 6, 3],
          "layers": [{"name": "conv", "op": "conv2d", "c_out": 4, "kernel": 3, "stride": 1},
                     {"name": "relu", "op": "relu"}, {"name": "flat", "op": "reshape"},
@@ -197,6 +198,7 @@ class Keys(CliTest):
     def test_run_and_attach(self):
         program = os.environ["REGION_PROGRAM"]
         caller = os.environ.get("BLAS_CALLER")
+        exact_caller = os.environ.get("EXACT_CALLER")
 
         def run(*options, command):
             path = self.path("run.json")
@@ -209,6 +211,9 @@ class Keys(CliTest):
                    run("--no-ladder", "--repeat", "2", command=["true"])]
         if caller:
             reports.append(run(command=[caller, "busy", "0.3"]))
+        if exact_caller:
+            reports += [run("--no-ladder", "--exact", "cblas_sgemm", command=[exact_caller, way])
+                        for way in ("products", "threads")]
         path = self.path("attach.json")
         with subprocess.Popen(["sleep", "60"]) as child:
             done = hwprof("attach", "--format", "json", "-o", path, "--no-ladder",

@@ -1,6 +1,7 @@
 #include "src/blas/evidence/called.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "src/blas/evidence/call_candidates.h"
+#include "src/blas/exact/exact_calls.h"
 #include "src/blas/providers/providers.h"
 #include "src/observe/audit/float_flags.h"
 #include "src/observe/calls/audit.h"
@@ -33,6 +35,9 @@ struct CallWatch::State {
   std::optional<observe::ExecutionWatch> executions;  // beside the audit library
   report::Called called;
   std::vector<observe::CallKind> kinds;
+  std::optional<observe::ExactWish> exact_wish;
+  std::optional<ExactCalls> exact_calls;
+  Exact exact;
 };
 
 namespace {
@@ -158,11 +163,16 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
                     (observe::kPrimitiveNs - observe::kAuditNs) * calls_in(called.primitives) +
                     observe::kTransformNs * calls_in(called.transforms);
   if (!ignored.empty()) called.blind_to.push_back(ignored + ".");
-  if (found.open > 0) {
+  const std::uint64_t exact = std::min(audit.exact_tally().handed_over, found.open);
+  if (exact > 0)
+    called.blind_to.push_back(fmt::format(
+        "{} ran while {} counted exactly, and {} no time that means anything.", calls_text(exact),
+        exact == 1 ? "it was" : "they were", exact == 1 ? "has" : "have"));
+  if (found.open > exact) {
     called.blind_to.push_back(
         fmt::format("{} did not return (an exception, a longjmp or the end of the program), or the "
                     "program lets nobody read the clock: the time inside those is not known.",
-                    calls_text(found.open)));
+                    calls_text(found.open - exact)));
   }
   if (audit.unwatched() > 0) {
     called.executions_watched.reset();
@@ -272,6 +282,34 @@ bool add_missed(observe::Uprobes& uprobes, const observe::Audit& audit,
   return all_seen;
 }
 
+// Why of the calls that were to be counted exactly some have no count, or there are none.
+std::string missing_counts(const observe::ExactWish& wish, const observe::Audit::ExactTally& tally,
+                           std::size_t counts, const report::Called& called) {
+  if (tally.calls < wish.first) {
+    std::set<std::string> symbols;
+    for (const auto* calls : {&called.calls, &called.lapack})
+      for (const report::CallSite& site : *calls) symbols.insert(site.symbol);
+    symbols.erase(wish.symbol);
+    return fmt::format(
+        "{} was {}, as far as calls are seen{}", wish.symbol,
+        tally.calls == 0 ? "never called" : fmt::format("called {} times only", tally.calls),
+        symbols.empty() ? "" : fmt::format("; called were {}", fmt::join(symbols, ", ")));
+  }
+  std::string reason;
+  const auto add = [&](std::uint64_t calls, const char* why) {
+    if (calls > 0)
+      reason += fmt::format("{}{} {}", reason.empty() ? "" : "; ", calls_text(calls), why);
+  };
+  add(tally.without_counter,
+      "came from a process without libhwprof-exact (it changed LD_PRELOAD, or ignores it)");
+  add(tally.filtered,
+      "came from a process that limits its system calls (seccomp): counting needs more of them");
+  add(tally.handed_over - std::min<std::uint64_t>(tally.handed_over, counts),
+      "left no count: it did not return (an exception, a longjmp, the end of the program), or the "
+      "process could not write where hwprof reads");
+  return reason;
+}
+
 // The table of the audit library is opened by its place among our descriptors. Those of a worker
 // with the rights of the user whom root has named (--user) are closed to that user's other
 // processes.
@@ -289,11 +327,20 @@ CallWatch CallWatch::prepare(const CallWatchOptions& options) {
   std::string& reason = state->called.reason;
   state->to_running = options.attach.has_value();
   state->modules = options.modules;
+  state->exact_wish = options.exact;
   // Of a running process, the mapped files are known.
   if (!state->to_running) state->files = command_files(options.command);
   // A call that the audit library times costs the program some 60 ns, a probe 3 us.
   const bool audit = options.allow_audit && !state->to_running && programs_reach_descriptors();
   if (audit && ignores_audit(state->files).empty()) state->audit = set_audit(reason);
+  if (state->audit && options.exact) {
+    state->audit->count_exactly(*options.exact);
+    auto calls = ExactCalls::prepare();
+    if (calls)
+      state->exact_calls = *std::move(calls);
+    else
+      state->exact.reason = calls.error().what;
+  }
   if (state->audit && options.both) {
     // Of these calls the stubs know the time.
     std::string missing;
@@ -322,6 +369,9 @@ std::vector<std::string> CallWatch::environment() const {
     thread_bytes += observe::ElfFile(path).fixed_thread_bytes();
   std::vector<std::string> variables = state_->audit->environment(thread_bytes);
   if (state_->modules) variables.push_back(observe::Audit::modules_variable());
+  if (state_->exact_calls)
+    for (std::string& variable : state_->exact_calls->environment())
+      variables.push_back(std::move(variable));
   return variables;
 }
 
@@ -376,12 +426,33 @@ report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) 
   else if (state.called.how == "none")
     state.by_module.reason = state.called.reason;
   if (state.called.how == "none") state.called.numbers_reason = state.called.reason;
+  if (state.exact_calls) {
+    state.exact.calls = state.exact_calls->read();
+    if (const auto variables = ExactCalls::one_thread(); !variables.empty())
+      state.exact.note = fmt::format(
+          "all of this is of a run with {}: --exact sets them, since it counts what one thread "
+          "does",
+          fmt::join(variables, ", "));
+    state.exact.reason = state.called.how == "none"
+                             ? state.called.reason
+                             : missing_counts(*state.exact_wish, state.audit->exact_tally(),
+                                              state.exact.calls.size(), state.called);
+  } else if (state.exact_wish && state.exact.reason.empty()) {
+    const std::string ignored = ignores_audit(state.files);
+    state.exact.reason = fmt::format("only calls that LD_AUDIT sees can be counted{}",
+                                     !ignored.empty()                ? ", and " + ignored
+                                     : !programs_reach_descriptors() ? ", which --user leaves out"
+                                     : !state.called.reason.empty()  ? ": " + state.called.reason
+                                                                     : "");
+  }
   state.uprobes.reset();
   state.audit.reset();
   return std::move(state.called);
 }
 
 CallWatch::ByModule CallWatch::take_by_module() const { return std::move(state_->by_module); }
+
+CallWatch::Exact CallWatch::take_exact() const { return std::move(state_->exact); }
 
 const std::vector<observe::CallKind>& CallWatch::kinds() const { return state_->kinds; }
 

@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "src/model/blas.h"
+#include "src/model/exact_call.h"
 #include "src/observe/calls/audited_calls.h"
+#include "src/observe/calls/exact_wish.h"
 #include "src/observe/routines/timed_call.h"
 
 namespace hwprof::blas {
@@ -29,6 +31,7 @@ struct CallWatchOptions {
   bool allow_audit = true;
   bool both = false;     // where both are allowed; else the first that is there
   bool modules = false;  // the program tells in which module of a framework it is
+  std::optional<observe::ExactWish> exact = {};  // to be counted instruction by instruction
 };
 
 class CallWatch {
@@ -60,6 +63,13 @@ class CallWatch {
     std::string reason;  // why there are none
   };
   [[nodiscard]] ByModule take_by_module() const;
+  // After it: the calls that options.exact named.
+  struct Exact {
+    std::vector<model::ExactCall> calls;
+    std::string reason;  // why there are none, or fewer
+    std::string note;    // what was changed for it
+  };
+  [[nodiscard]] Exact take_exact() const;
   // What the calls that drain() gave were, after finish().
   [[nodiscard]] const std::vector<observe::CallKind>& kinds() const;
 

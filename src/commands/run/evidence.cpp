@@ -52,7 +52,8 @@ Evidence Evidence::prepare(const RunRequest& request) {
                                              .allow_uprobes = request.calls_by != CallsBy::kAudit,
                                              .allow_audit = request.calls_by != CallsBy::kUprobes,
                                              .both = request.calls_by == CallsBy::kBoth,
-                                             .modules = request.layers});
+                                             .modules = request.layers,
+                                             .exact = request.exact});
   } else {
     state->found.called.reason = "not watched (--no-calls)";
   }
@@ -150,6 +151,12 @@ void Evidence::finish(report::Run& record, const std::vector<pid_t>& left) {
     found.loaded = state_->live->loaded();
     blas::add_called_libraries(found.called, found.loaded);
     found.chosen_cores = state_->live->chosen_cores();
+  }
+  if (state_->calls) {
+    blas::CallWatch::Exact exact = state_->calls->take_exact();
+    record.exact = std::move(exact.calls);
+    record.exact_reason = std::move(exact.reason);
+    if (!exact.note.empty()) record.warnings.push_back({"exact", std::move(exact.note)});
   }
   observe::SampleProfile profile;
   if (state_->sampling) {

@@ -9,6 +9,7 @@
 
 #include "counters/machine/affinity.h"
 #include "src/model/regions_record.h"
+#include "src/observe/calls/exact_wish.h"
 #include "src/report/render/write_report.h"
 
 namespace hwprof {
@@ -37,7 +38,8 @@ struct RunRequest {
   unsigned repeat = 0, warmup = 0;  // runs for the times alone, after the observed one
   bool ignore_failure = false;      // repeat whatever the exit code
   FixRequest fix;
-  bool layers = false;  // the modules of PyTorch as regions
+  bool layers = false;                      // the modules of PyTorch as regions
+  std::optional<observe::ExactWish> exact;  // calls to be counted instruction by instruction
   // Of samples: by source line; call stacks; these with files, lines and objects.
   bool lines = false, stacks = false, places = false;
   report::RegionView region_view;

@@ -9,6 +9,7 @@
 
 #include "src/base/files.h"
 #include "src/base/text.h"
+#include "src/blas/exact/exact_calls.h"
 #include "src/blas/judge/trial.h"
 #include "src/commands/run/fix.h"
 #include "src/commands/run/observe.h"
@@ -120,6 +121,8 @@ Result<int> observe_apart(const RunOptions& options, RunDocument document, bool 
   const RunRequest& request = options.request;
   std::vector<std::string> variables = variables_of(request.fix);
   if (request.layers) variables.emplace_back("PYTHONPATH=");
+  if (request.exact)
+    for (std::string& variable : blas::exact_variables()) variables.push_back(std::move(variable));
   const Conclusion conclusion(options, document, conclude);
   const auto observe = [&](observe::MonitorClient& monitor) -> Result<int> {
     // Where this one is not taken, the last one still may be.

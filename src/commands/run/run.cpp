@@ -44,21 +44,52 @@ void declare_reruns(cli::Options& options, RunRequest& request) {
   });
 }
 
-// How it is observed; --no-samples, which the drawings exclude.
-cli::Option declare_observation(cli::Options& options, RunRequest& request,
+// How it is observed; the options that others exclude.
+struct Observation {
+  cli::Option no_samples, no_calls;
+};
+Observation declare_observation(cli::Options& options, RunRequest& request,
                                 const cli::Option& events) {
   options.group(cli::kBudget);
   options.value("--frequency", "HZ", request.frequency_hz, cli::whole(1, kMaxFrequency),
                 "Sample so many times in a second of CPU time. Default: 997, at most 10000.");
   options.flag("--no-counters", request.counters, "Count no events. Default: count.", false)
       .excludes(events);
-  options.flag("--no-calls", request.calls,
-               "Do not watch calls of a BLAS: no probe, no LD_AUDIT. Default: watch.", false);
+  const auto no_calls =
+      options.flag("--no-calls", request.calls,
+                   "Do not watch calls of a BLAS: no probe, no LD_AUDIT. Default: watch.", false);
   const auto no_samples =
       options.flag("--no-samples", request.samples,
                    "Do not sample where the time goes. Default: sample.", false);
   cli::no_ladder(options, request.ladder);
-  return no_samples;
+  return {no_samples, no_calls};
+}
+
+// Which calls are counted; nothing of it without the stubs that hand them over.
+void declare_exact(cli::Options& options, RunRequest& request, const cli::Option& no_calls) {
+  options.group(cli::kWork);
+  options
+      .value("--exact", "SYMBOL[:CALL]", request.exact, observe::parse_exact_wish,
+             "Count a call of this routine of a BLAS or LAPACK instruction by instruction, without "
+             "a PMU: FLOP by vector width, bytes, by function. The first call of the program and "
+             "all that it starts; :5 the fifth; :/100 the first of each 100, 1000 calls at most. "
+             "Only what one thread does can be counted: OPENBLAS_NUM_THREADS, OMP_NUM_THREADS, "
+             "MKL_NUM_THREADS and BLIS_NUM_THREADS are 1 for the command where they are not set. "
+             "x86-64. Default: count none.")
+      .excludes(no_calls);
+  options.check([&request]() -> Result<void> {
+    if (!request.exact) return {};
+#if !defined(__x86_64__)
+    return usage_error("--exact counts on x86-64 only");
+#else
+    if (request.calls_by == CallsBy::kUprobes)
+      return usage_error(
+          "--exact needs the stubs of the audit library, which --calls-by uprobes "
+          "leaves out",
+          "leave out --calls-by");
+    return {};
+#endif
+  });
 }
 
 // The drawings of samples.
@@ -132,7 +163,7 @@ cli::Action run_command(cli::Options& options) {
            "puts it.");
   const auto events = cli::events(options, request.events, cli::kProgramEvents);
   declare_reruns(options, request);
-  const auto no_samples = declare_observation(options, request, events);
+  const auto [no_samples, no_calls] = declare_observation(options, request, events);
   options.value(
       "--calls-by", "WAY", request.calls_by, cli::choice(kCallsBy),
       "Watch calls of a BLAS by WAY: audit, stubs that the dynamic loader binds (60 ns a "
@@ -144,6 +175,7 @@ cli::Action run_command(cli::Options& options) {
                "Make a region of each forward and backward of PyTorch's modules in a Python "
                "program, and list them by name and type with time, FLOP and who computed them; "
                "with --events, with counters. Default: do not.");
+  declare_exact(options, request, no_calls);
   cli::region_view(options, request.region_view);
   cli::trace(options, request.trace);
   declare_drawings(options, *to, no_samples);
@@ -157,6 +189,7 @@ cli::Action run_command(cli::Options& options) {
       "as it is.\n\n"
       "hwprof run -- python3 train.py         the report follows on standard error\n"
       "hwprof run --layers -- python3 main.py    which layer takes the time\n"
+      "hwprof run --exact cblas_sgemm -- python3 main.py    what its first product executes\n"
       "hwprof run --format json -o run.json -- ./solver input\n"
       "\nThe exit code is the command's (128 + n for signal n), 127 when there is no such\n"
       "command, 126 when it cannot be run; 2 for wrong options, before anything runs.");
@@ -178,7 +211,7 @@ cli::Action attach_command(cli::Options& options) {
   options.group(cli::kBudget);
   options.value("--seconds", "S", to->request.attach_seconds, cli::seconds(cli::kMaxSeconds),
                 "Detach after S seconds. Default: when it ends, or at Ctrl-C.");
-  declare_drawings(options, *to, declare_observation(options, to->request, events));
+  declare_drawings(options, *to, declare_observation(options, to->request, events).no_samples);
   cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml},
               "standard error");
   options.footer("The process is never stopped, and goes on when hwprof detaches or is killed.");

@@ -282,6 +282,7 @@ std::vector<Headline> run_headlines(const Run& run) {
   if (!blas.fix.empty()) lines.push_back({"", false, blas.fix});
   if (run.fix)
     for (Headline& line : fix_headlines(*run.fix)) lines.push_back(std::move(line));
+  for (Headline& line : exact_headlines(run)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -393,7 +394,10 @@ Document run_document(const Run& run) {
   document.in(Section::kNoise);
   if (run.fix) document.add(fix_table(*run.fix));
   if (run.repeats) document.add(repeats_table(*run.repeats)).add(outliers_table(*run.repeats));
-  document.in(Section::kCounters).add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
+  document.in(Section::kCounters)
+      .add(exact_calls_table(run))
+      .add(exact_call_functions_table(run), kFull)
+      .add(run_counters_table(run), counted_by_pmu(run) ? kBoth : kFull);
   document.in(Section::kLayers).add(marked(modules_table(run, run.modules, false), run));
   document.add(modules_table(run, run.module_types, true));
   document.in(Section::kRegions)

@@ -1,0 +1,125 @@
+// What `run --exact` counted of a program: a line a call, then the functions that executed it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "src/base/format.h"
+#include "src/report/documents/content.h"
+#include "src/report/documents/exact_cells.h"
+#include "src/report/documents/reasons.h"
+
+namespace hwprof::report {
+namespace {
+
+constexpr std::size_t kMostExactRows = 12;  // in lines of text
+constexpr std::size_t kMostExactLines = 3;  // calls at the head of the report
+
+std::string name_of(const ExactCall& call) {
+  if (call.symbol.empty()) return "a call";
+  return fmt::format("{}, call {}", call.symbol, call.call);
+}
+
+std::string shape_text(const ExactCall& call) {
+  if (!call.m || !call.n || !call.k) return std::string(kAbsent);
+  const std::string shape = fmt::format("{}x{}x{}", *call.m, *call.n, *call.k);
+  return call.form.empty() ? shape : fmt::format("{} ({})", shape, call.form);
+}
+
+// "cblas_sgemm, call 1, 128x128x128: executed 4229056 FLOP, 1.008 times the 4194304 of its
+// operation. sgemm_kernel_HASWELL: 99.2 % of the FLOP, 100 % of these at 256 bit."
+Headline headline_of(const ExactCall& call) {
+  if (!call.count)
+    return {.text = sentence(name_of(call) + ": " + given(call.reason)), .good = false};
+  std::string text = name_of(call);
+  if (call.m) text += ", " + shape_text(call);
+  text += fmt::format(": executed {} FLOP", call.count->flops);
+  if (call.model_flops && call.to_model)
+    text += fmt::format(", {} times the {:.0f} of its operation", exact_ratio_text(*call.to_model),
+                        *call.model_flops);
+  if (const auto hotspot = hotspot_of(*call.count))
+    text += fmt::format(". {}: {} % of the FLOP, {} % of these {}",
+                        symbol_cell(hotspot->function->name), significant(100 * hotspot->share, 3),
+                        significant(100 * hotspot->width_share, 3),
+                        hotspot->width == "scalar" ? "scalar" : "at " + hotspot->width + " bit");
+  return {.text = sentence(std::move(text)), .good = true};
+}
+
+}  // namespace
+
+std::vector<Headline> exact_headlines(const Run& run) {
+  std::vector<Headline> lines;
+  for (const ExactCall& call : run.exact) {
+    if (lines.size() == kMostExactLines) break;
+    lines.push_back(headline_of(call));
+  }
+  if (!run.exact_reason.empty())
+    lines.push_back({.text = sentence("Not counted exactly: " + run.exact_reason), .good = false});
+  return lines;
+}
+
+Table exact_calls_table(const Run& run) {
+  Table table{.title = "Executed in calls, counted exactly",
+              .columns = {{"call", true},
+                          {"shape", true},
+                          {"FLOP"},
+                          {"exact/\nmodel"},
+                          {"instruc-\ntions"},
+                          {"loaded"},
+                          {"stored"},
+                          {"FLOP by vector width", true},
+                          {"library", true, true}},
+              .rows = {},
+              .notes = {},
+              .most_rows = kMostExactRows};
+  Reasons absent;
+  for (const ExactCall& call : run.exact) {
+    if (!call.count) {
+      absent.add(given(call.reason), name_of(call));
+      continue;
+    }
+    const ExactCount& count = *call.count;
+    table.rows.push_back(
+        {"",
+         {name_of(call), shape_text(call), fmt::format("{}", count.flops),
+          call.to_model ? exact_ratio_text(*call.to_model) : std::string(kAbsent),
+          fmt::format("{}", count.instructions), si(static_cast<double>(count.bytes_loaded), "B"),
+          si(static_cast<double>(count.bytes_stored), "B"),
+          exact_widths_text(count.flops_by_width, count.flops), file_name(call.library)}});
+  }
+  if (!table.rows.empty())
+    table.notes.emplace_back(
+        "Each instruction of the calling thread from the routine's first to its return; the "
+        "model is 2 m n k of a product (docs/exact.md). Loaded, stored: by instructions.");
+  append(table.notes, absent.sentences());
+  if (!run.exact_reason.empty()) table.notes.push_back(sentence(run.exact_reason));
+  return table;
+}
+
+Table exact_call_functions_table(const Run& run) {
+  Table table{.title = "Executed in calls, by function",
+              .columns = {{"call", true},
+                          {"function", true},
+                          {"% of\nFLOP"},
+                          {"FLOP by vector width", true},
+                          {"instruc-\ntions"},
+                          {"loaded"},
+                          {"stored"},
+                          {"library", true}},
+              .rows = {},
+              .notes = {}};
+  for (const ExactCall& call : run.exact) {
+    if (!call.count || table.rows.size() > 4 * kMostExactRows) continue;
+    for (TableRow& row : exact_function_rows("", *call.count)) {
+      row.cells.insert(row.cells.begin(), name_of(call));
+      table.rows.push_back(std::move(row));
+    }
+  }
+  if (!table.rows.empty())
+    table.notes.emplace_back(
+        "Functions with at least 1 % of the FLOP or of the instructions of a call, without those "
+        "that they call. Of a call that binds others for the first time, the loader's own.");
+  return table;
+}
+
+}  // namespace hwprof::report
