@@ -12,13 +12,7 @@ std::optional<ExactHotspot> hotspot_of(const ExactCount& count) {
       std::max_element(first.flops_by_width.begin(), first.flops_by_width.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (widest == first.flops_by_width.end()) return std::nullopt;
-  const auto share = [](std::uint64_t part, std::uint64_t whole) {
-    return static_cast<double>(part) / static_cast<double>(whole);
-  };
-  return ExactHotspot{.function = &first,
-                      .share = share(first.flops, count.flops),
-                      .width = widest->first,
-                      .width_share = share(widest->second, first.flops)};
+  return ExactHotspot{.function = &first, .width = widest->first};
 }
 
 template <>

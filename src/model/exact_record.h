@@ -48,12 +48,10 @@ struct ExactWork {
   std::vector<std::string> excess;  // where FLOP beyond the model come from, a sentence each
 };
 
-// Of the function with the most FLOP: its share of them, and the width of most of them.
+// The function with the most FLOP, and the width of most of them.
 struct ExactHotspot {
   const ExactFunction* function = nullptr;
-  double share = 0;        // of all FLOP
-  std::string width;       // "256"
-  double width_share = 0;  // of the function's FLOP
+  std::string width;  // "256"
 };
 // Absent where nothing executed a FLOP, or nobody named its functions.
 std::optional<ExactHotspot> hotspot_of(const ExactCount& count);

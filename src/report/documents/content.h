@@ -102,6 +102,7 @@ Table fix_table(const Fix& fix);
 // exact.cpp: of --exact; each empty where it was not given.
 Table exact_table(const std::string& title, const std::vector<const Row*>& rows);
 Table exact_functions_table(const std::vector<Row>& rows);
+
 // exact_calls.cpp: of `run --exact`; each empty where it was not given.
 std::vector<Headline> exact_headlines(const Run& run);
 Table exact_calls_table(const Run& run);

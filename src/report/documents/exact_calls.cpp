@@ -38,9 +38,11 @@ Headline headline_of(const ExactCall& call) {
     text += fmt::format(", {} times the {:.0f} of its operation", exact_ratio_text(*call.to_model),
                         *call.model_flops);
   if (const auto hotspot = hotspot_of(*call.count))
-    text += fmt::format(". {}: {} % of the FLOP, {} % of these {}",
-                        symbol_cell(hotspot->function->name), significant(100 * hotspot->share, 3),
-                        significant(100 * hotspot->width_share, 3),
+    text += fmt::format(". {}: {} of the FLOP, {} of these {}",
+                        exact_function_cell(hotspot->function->name),
+                        exact_share_text(hotspot->function->flops, call.count->flops),
+                        exact_share_text(hotspot->function->flops_by_width.at(hotspot->width),
+                                         hotspot->function->flops),
                         hotspot->width == "scalar" ? "scalar" : "at " + hotspot->width + " bit");
   return {.text = sentence(std::move(text)), .good = true};
 }
@@ -100,12 +102,10 @@ Table exact_call_functions_table(const Run& run) {
   Table table{.title = "Executed in calls, by function",
               .columns = {{"call", true},
                           {"function", true},
-                          {"% of\nFLOP"},
-                          {"FLOP by vector width", true},
+                          {"share of\nFLOP"},
                           {"instruc-\ntions"},
-                          {"loaded"},
-                          {"stored"},
-                          {"library", true}},
+                          {"library", true},
+                          {"FLOP by vector width", true}},
               .rows = {},
               .notes = {}};
   for (const ExactCall& call : run.exact) {

@@ -12,7 +12,7 @@
 namespace hwprof::report {
 namespace {
 
-double share_of_whole(std::uint64_t part, std::uint64_t whole) {
+double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
@@ -23,32 +23,54 @@ std::string exact_ratio_text(double ratio) {
   return text == "1.000" && ratio != 1 ? fmt::format("{:.6f}", ratio) : text;
 }
 
+std::string exact_share_text(std::uint64_t part, std::uint64_t whole) {
+  const std::string text = fmt::format("{:.1f} %", 100 * share_of(part, whole));
+  if (text == "100.0 %") return part == whole ? "100 %" : "> 99.9 %";
+  return text == "0.0 %" && part > 0 ? "< 0.1 %" : text;
+}
+
 std::string exact_widths_text(const model::FlopsByWidth& widths, std::uint64_t flops) {
   std::vector<std::pair<std::string, std::uint64_t>> sorted(widths.begin(), widths.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
   for (const auto& [width, part] : sorted) {
-    parts.push_back(fmt::format("{} {} %", width == "scalar" ? width : width + " bit",
-                                significant(100 * share_of_whole(part, flops), 3)));
+    parts.push_back(fmt::format("{} {}", width == "scalar" ? width : width + " bit",
+                                exact_share_text(part, flops)));
   }
   return parts.empty() ? std::string(kAbsent) : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string exact_function_cell(const std::string& symbol) {
+  std::size_t begin = 0, end = symbol.size();
+  int depth = 0;
+  for (std::size_t i = 0; i < symbol.size(); ++i) {
+    if (symbol[i] == '<') ++depth;
+    if (symbol[i] == '>') --depth;
+    if (depth != 0) continue;
+    if (symbol[i] == ' ') begin = i + 1;
+    if (symbol[i] == '(' && symbol.compare(i, 3, "(an") != 0) {  // an anonymous namespace
+      end = i;
+      break;
+    }
+  }
+  return symbol_cell(begin < end ? symbol.substr(begin, end - begin) : symbol);
 }
 
 std::vector<TableRow> exact_function_rows(const std::string& group, const ExactCount& count) {
   constexpr double kLeast = 0.01;
   std::vector<TableRow> rows;
   for (const ExactFunction& function : count.by_function) {
-    const double share = share_of_whole(function.flops, count.flops);
-    if (share < kLeast && share_of_whole(function.instructions, count.instructions) < kLeast)
+    if (share_of(function.flops, count.flops) < kLeast &&
+        share_of(function.instructions, count.instructions) < kLeast)
       continue;
     rows.push_back(
         {group,
-         {symbol_cell(function.name), significant(100 * share, 3),
-          exact_widths_text(function.flops_by_width, function.flops),
-          si(static_cast<double>(function.instructions), ""),
-          si(static_cast<double>(function.bytes_loaded), "B"),
-          si(static_cast<double>(function.bytes_stored), "B"), file_name(function.library)}});
+         {exact_function_cell(function.name),
+          function.flops == 0 ? std::string(kAbsent)
+                              : exact_share_text(function.flops, count.flops),
+          si(static_cast<double>(function.instructions), ""), file_name(function.library),
+          exact_widths_text(function.flops_by_width, function.flops)}});
   }
   return rows;
 }
