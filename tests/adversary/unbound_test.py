@@ -108,6 +108,33 @@ int main(int count, char** words) {
 """
 
 
+# Loads the library anew, each time at another address: LIBRARY TIMES.
+RELOADS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+int main(int count, char** words) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  for (int i = 0; i < atoi(words[2]); ++i) {
+    void* library = dlopen(words[1], RTLD_NOW);
+    void (*sgemm)() = (void (*)())dlsym(library, "sgemm_");
+    char* place = dlsym(library, "place");
+    if (!place) return 9;
+    sgemm("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+    dlclose(library);
+    place -= (unsigned long)place % 4096;
+    if (mmap(place, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+        place)
+      return 8;
+  }
+  return 7;
+}
+"""
+
+
 class Unbound(CoverageTest):
     def plugin(self, *flags, in_start=0):
         return self.compile("libplugin.so", PLUGIN, "-shared", "-fPIC", "-fno-builtin", "-w",
@@ -137,6 +164,14 @@ class Unbound(CoverageTest):
         if count(report) == 0:
             self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])
             self.assertIn("bindings were not watched", " ".join(called(report)["blind_to"]))
+
+    def test_a_library_that_is_loaded_again_and_again(self):
+        """As by a host of plugins: it has more addresses than there are stubs."""
+        library = self.compile("libagain.so", PRODUCT + "int place;", "-shared", "-fPIC")
+        host = self.compile("reloads", RELOADS, "-w", "-ldl")
+        done, report = self.observe(host, library, "2500", **self.more())
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(count(report), 2500, called(report))
 
     def check_calls_within(self, file, report):
         self.assertEqual(report["blas"]["verdict"], "inconclusive", report["blas"]["why"])

@@ -172,12 +172,14 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
     return address;
   }
   const auto* target = reinterpret_cast<const void*>(address);
-  const u32 stub = find_stub(site, target, kept);
+  u32 stub = find_stub(site, target, kept);
+  const bool is_new = stub == stub_count;
+  if (is_new) stub = free_stub(target, kept);
   if (stub == kStubs) {
     add(table->unwatched);
-  } else if (stub == stub_count) {
+  } else if (is_new) {
     fill(stubs[stub], target, site, routine, library);
-    add_stub(code, kept);
+    add_stub(stub, code, kept);
   }
   leave(stubs_lock);
   return stub < kStubs ? address_of(kept ? first_kept(target) : stub) : address;

@@ -23,7 +23,7 @@ constexpr u64 kStubBytes = 16;
 static_assert(kStubs == 1024, "the stubs above count to it");
 
 struct Stub {
-  const void* target;
+  const void* target;  // nullptr: it is free
   Site* site;
   u32 stack_arguments;
   bool tells;  // what a call is on: `onednn` is there, or it is one of FFTW
@@ -58,17 +58,47 @@ inline u32 first_kept(const void* target) {
   return i;
 }
 
-// The one behind the last, which is filled.
-inline void add_stub(const ElfObject::Span& code, bool kept) {
-  Stub& added = stubs[stub_count];
+// Of those that are kept with one target, each lies behind the one before. `count`: there is none.
+inline u32 last_kept(const void* target, u32 count) {
+  u32 last = count;
+  for (u32 i = 0; i < count; ++i) {
+    if (stubs[i].kept && stubs[i].target == target) last = i;
+  }
+  return last;
+}
+
+// Where nothing lies any more, nobody calls: a library that was closed lies elsewhere when it is
+// loaded again. Told by the memory, since the loader calls la_objclose() at the program's end, too,
+// when threads may still call.
+inline void free_unmapped_stubs() {
+  if (load(asks_nothing) != 0) return;
+  for (u32 i = 0; i < stub_count; ++i) {
+    const void* target = stubs[i].target;
+    if (target == nullptr || is_readable_now(reinterpret_cast<u64>(target))) continue;
+    for (u32 k = i; k < stub_count; ++k) {
+      if (stubs[k].target == target) stubs[k].target = nullptr, stubs[k].next = 0;
+    }
+  }
+}
+
+// To be filled; kStubs: there is no room.
+inline u32 free_stub(const void* target, bool kept) {
+  if (stub_count < kStubs) return stub_count;
+  free_unmapped_stubs();
+  const u32 last = kept ? last_kept(target, kStubs) : kStubs;
+  u32 i = last < kStubs ? last + 1 : 0;
+  while (i < kStubs && stubs[i].target != nullptr) ++i;
+  return i;
+}
+
+// It is filled.
+inline void add_stub(u32 number, const ElfObject::Span& code, bool kept) {
+  Stub& added = stubs[number];
   added.code = code;
   added.kept = kept;
-  u32 last = stub_count;
-  for (u32 i = 0; kept && i < stub_count; ++i) {
-    if (stubs[i].kept && stubs[i].target == added.target) last = i;
-  }
-  if (last != stub_count) __atomic_store_n(&stubs[last].next, stub_count, __ATOMIC_RELEASE);
-  ++stub_count;
+  const u32 last = kept ? last_kept(added.target, number) : number;
+  if (last != number) __atomic_store_n(&stubs[last].next, number, __ATOMIC_RELEASE);
+  if (number == stub_count) ++stub_count;
 }
 
 inline const Stub& stub_of_call(u64 number, u64 return_address) {
