@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/text.h"
 #include "src/observe/calls/prepared_calls.h"
 
 namespace hwprof::observe {
@@ -95,7 +96,8 @@ std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place,
 std::string symbol_of(const audit::Site& site) { return text_in(site.symbol); }
 
 std::string operation_of(const std::string& symbol) {
-  std::string_view name = symbol;
+  const std::string small = lower(symbol);
+  std::string_view name = small;
   for (const std::string_view prefix : {"scipy_", "cblas_"})
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   name = name.substr(0, name.find_last_not_of("_64") + 1);

@@ -52,7 +52,7 @@ std::map<std::string, bool> blas_files(const audit::Table& table);
 // Of the symbol of a site.
 std::string symbol_of(const audit::Site& site);
 
-// "dgemm" of each name that it has: dgemm_, cblas_dgemm_64, scipy_dgemm_64_.
+// "dgemm" of each name that it has: dgemm_, DGEMM, cblas_dgemm_64, scipy_dgemm_64_.
 std::string operation_of(const std::string& symbol);
 
 // Who served it: of a routine that hands its calls on, who is behind it.

@@ -1,9 +1,9 @@
 #include "src/observe/calls/call_tally.h"
 
 #include <algorithm>
-#include <cctype>
-#include <string_view>
 #include <utility>
+
+#include "src/observe/calls/bindings.h"
 
 namespace hwprof::observe {
 namespace {
@@ -21,18 +21,6 @@ void count_in(ShapeCounts& counts, const std::optional<Shape>& shape, const Coun
   } else {
     counts.add_others(calls);
   }
-}
-
-// What the routine computes, whatever it is called by: "ddot" of cblas_ddot, ddot_64_ and DDOT.
-std::string operation_of(std::string name) {
-  for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
-  for (const std::string_view before : {"scipy_", "cblas_"}) {
-    if (name.starts_with(before)) name.erase(0, before.size());
-  }
-  for (const std::string_view behind : {"_", "64", "_", "_sub"}) {
-    if (name.ends_with(behind)) name.erase(name.size() - behind.size());
-  }
-  return name;
 }
 
 }  // namespace
