@@ -140,6 +140,12 @@ std::optional<std::size_t> runs_needed(const RowRuns& row, const Interval& ratio
 
 }  // namespace
 
+Change compare_counts(std::uint64_t baseline, std::uint64_t count, double threshold) {
+  const auto before = static_cast<double>(baseline), after = static_cast<double>(count);
+  if (after > before * (1 + threshold)) return Change::kMore;
+  return after < before * (1 - threshold) ? Change::kFewer : Change::kSame;
+}
+
 std::vector<RowChange> compare_rows(const std::vector<RowRuns>& rows, double threshold) {
   std::vector<RowChange> changes;
   std::vector<std::optional<double>> p;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ struct RowChange {
 };
 
 inline constexpr double kSignificance = 0.05;
+
+// Exact counts are the same in every run, so any difference is one: more or fewer beyond the
+// threshold, else the same.
+Change compare_counts(std::uint64_t baseline, std::uint64_t count, double threshold);
 
 // More runs than these are no advice.
 inline constexpr std::size_t kMostRunsNeeded = 100;

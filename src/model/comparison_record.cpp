@@ -30,7 +30,9 @@ const Record& record<ComparedRow>() {
       field<&ComparedRow::runs_needed>("runs_needed", "",
                                        "a side, to decide it; null: it is, or more than 100")
           .column("runs_needed"),
-      field<&ComparedRow::ratio>("ratio", "", "of the medians; above 1: slower").column("ratio"),
+      field<&ComparedRow::ratio>("ratio", "",
+                                 "of the medians, or of exact counts; above 1: slower, or more")
+          .column("ratio"),
       interval<&ComparedRow::ratio_low, &ComparedRow::ratio_high>("ratio_ci95", "", "")
           .column("ratio_#"),
       field<&ComparedRow::p>("p", "", "of a ratio of 1: Welch's test, by turns Student's")
@@ -39,6 +41,9 @@ const Record& record<ComparedRow>() {
           .column("p_holm"),
       field<&ComparedRow::baseline_ns>("baseline_ns", "ns", "median").column("baseline_ns"),
       field<&ComparedRow::ns>("ns", "ns", "median").column("ns"),
+      field<&ComparedRow::baseline_count>("baseline_count", "", "of a comparison of exact counts")
+          .column("baseline_count"),
+      field<&ComparedRow::count>("count", "", "the same of the other side").column("count"),
       field<&ComparedRow::baseline_samples>("baseline_samples", "",
                                             "runs; of a single one its slices")
           .column("baseline_samples"),
@@ -50,7 +55,8 @@ const Record& record<ComparedRow>() {
                                                                             "")
           .column("peak_ratio_#"),
   };
-  static constexpr Record kRecord{"ComparedRow", "A time of one row in both files.", kFields};
+  static constexpr Record kRecord{"ComparedRow",
+                                  "A time, or an exact count, of one row in both files.", kFields};
   return kRecord;
 }
 
@@ -72,6 +78,8 @@ const Record& record<Comparison>() {
   static constexpr Field kFields[] = {
       field<&Comparison::version>("hwprof.version", "", "of hwprof"),
       field<&Comparison::threshold>("threshold", "", "0.05: 5 %").column("threshold"),
+      field<&Comparison::exact>("exact", "", "exact counts of what are compared; null: times")
+          .column("exact"),
       field<&Comparison::by_turns>("by_turns", "", "runs of both sides one after the other"),
       field<&Comparison::slice_ms>("slice_ms", "ms",
                                    "by turns: both ran at once, each stopped while the other had a "

@@ -19,7 +19,7 @@ struct ComparedFile {
   std::vector<std::string> command;
 };
 
-enum class Change { kSame, kFaster, kSlower, kUndecided, kClock, kNotComparable };
+enum class Change { kSame, kFaster, kSlower, kUndecided, kClock, kMore, kFewer, kNotComparable };
 
 template <>
 struct EnumNames<Change> {
@@ -29,17 +29,32 @@ struct EnumNames<Change> {
       {Change::kSlower, "slower", ""},
       {Change::kUndecided, "undecided", "the interval holds both; `runs_needed`"},
       {Change::kClock, "clock", "differs, but not in units of the FMA peak beside it"},
+      {Change::kMore, "more", "of exact counts: more than the threshold allows"},
+      {Change::kFewer, "fewer", "of exact counts"},
       {Change::kNotComparable, "not-comparable", "`reason`"},
   };
 };
 
-// A time of one row in both files.
+// What exact counts are held against each other by (--exact).
+enum class ExactBy { kInstructions, kFlops, kBytes };
+
+template <>
+struct EnumNames<ExactBy> {
+  static constexpr EnumName<ExactBy> kAll[] = {
+      {ExactBy::kInstructions, "instructions", ""},
+      {ExactBy::kFlops, "flops", ""},
+      {ExactBy::kBytes, "bytes", "loaded and stored"},
+  };
+};
+
+// A time, or an exact count, of one row in both files.
 struct ComparedRow {
   std::string group, name;                             // "conv1d  k=2 d_e=300, 1 thread", "simd"
   std::string label;                                   // where it stands alone: "conv1d simd"
   std::optional<double> baseline_ns, ns;               // medians
+  std::optional<std::uint64_t> baseline_count, count;  // of the exact comparison
   std::size_t baseline_samples = 0, samples = 0;       // runs; slices of the only run
-  std::optional<double> ratio, ratio_low, ratio_high;  // above 1: slower; 95 % interval
+  std::optional<double> ratio, ratio_low, ratio_high;  // above 1: slower, more; 95 % interval
   std::optional<double> p, p_holm;                     // of a ratio of 1; corrected for all rows
   // The same ratio in units of the FMA peak beside each slice.
   std::optional<double> peak_ratio, peak_ratio_low, peak_ratio_high;
@@ -57,7 +72,8 @@ struct FileComparison {
 
 struct Comparison {
   std::string version;
-  double threshold = 0;  // 0.05: 5 %
+  double threshold = 0;          // 0.05: 5 %
+  std::optional<ExactBy> exact;  // counts of which are compared; absent: times
   bool by_turns = false;
   std::optional<std::uint64_t> slice_ms;  // by turns: both at once in slices; absent: whole runs
   std::string stopped;  // by turns: why before its budget was used up; empty: it was not
@@ -82,5 +98,5 @@ using model::ComparedFile, model::ComparedRow, model::FileComparison, model::Com
 }  // namespace hwprof::report
 
 namespace hwprof {
-using model::Change;
+using model::Change, model::ExactBy;
 }  // namespace hwprof

@@ -158,6 +158,16 @@ RowNames names_of(const report::SweepPoint& point, const Sweep& sweep) {
   return {std::move(group), swept, op + " " + swept};
 }
 
+void set_exact(ComparableRow& row, const std::optional<report::ExactCount>& count,
+               const std::string& reason) {
+  row.exact_asked = true;
+  row.exact_reason = reason;
+  if (!count) return;
+  row.exact = ExactTotals{.instructions = count->instructions,
+                          .flops = count->flops,
+                          .bytes = count->bytes_loaded + count->bytes_stored};
+}
+
 // `place`: "a.json: rows[3]".
 Result<void> add_row(RowNames names, const report::Row& row, const std::string& place,
                      Comparable& to) {
@@ -165,6 +175,7 @@ Result<void> add_row(RowNames names, const report::Row& row, const std::string& 
   TRY(RunTimes time, row_times(row, place));
   to.rows.push_back(
       {std::move(names.group), std::move(names.name), std::move(names.label), {std::move(time)}});
+  if (row.exact) set_exact(to.rows.back(), row.exact->count, row.exact->reason);
   return {};
 }
 
@@ -245,6 +256,11 @@ Result<void> add_rows(const Run& run, Comparable& to) {
   to.rows.push_back({kWholeProgram, "wall time", "wall time", std::move(wall)});
   to.rows.push_back({kWholeProgram, "user time", "user time", std::move(user)});
   if (run.regions) add_regions(*run.regions, to);
+  for (const report::ExactCall& call : run.exact) {
+    const std::string name = fmt::format("{}, call {}", call.symbol, call.call);
+    to.rows.push_back({"calls counted exactly", name, name, {}});
+    set_exact(to.rows.back(), call.count, call.reason);
+  }
   return {};
 }
 
@@ -324,6 +340,10 @@ Result<Comparable> comparable_of(const ReportFile& file) {
 }
 
 }  // namespace
+
+std::uint64_t ExactTotals::by(ExactBy what) const {
+  return what == ExactBy::kInstructions ? instructions : what == ExactBy::kFlops ? flops : bytes;
+}
 
 Result<Comparable> read_comparable(const std::string& path, bool accept_busy) {
   TRY(const ReportFile file, read_report(path, known_schemas()));

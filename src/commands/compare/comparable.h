@@ -2,6 +2,7 @@
 // under which they were measured.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,10 +14,19 @@
 
 namespace hwprof {
 
+// Of one call, where the report was made with --exact.
+struct ExactTotals {
+  std::uint64_t instructions = 0, flops = 0, bytes = 0;
+  [[nodiscard]] std::uint64_t by(ExactBy what) const;
+};
+
 struct ComparableRow {
   std::string group, name;     // together they identify the row
   std::string label;           // short: "conv1d simd"
   std::vector<RunTimes> runs;  // of a file one; of a repeated command one a repeat
+  bool exact_asked = false;    // --exact was given
+  std::optional<ExactTotals> exact = {};
+  std::string exact_reason = {};  // why there is none although it was asked for
 };
 
 struct Comparable {

@@ -25,6 +25,10 @@ constexpr std::uint64_t kMostTurns = 10000, kMostSliceMs = 1000;
 // Several runs a side, or runs by turns, show smaller differences than one run can.
 constexpr double kThresholdOfOneRun = 0.05, kThresholdOfRuns = 0.02;
 
+constexpr cli::Choice<ExactBy> kExactBy[] = {{"instructions", ExactBy::kInstructions},
+                                             {"flops", ExactBy::kFlops},
+                                             {"bytes", ExactBy::kBytes}};
+
 struct CompareOptions {
   std::vector<std::string> files;   // the first one is the baseline, or all with others behind --
   std::vector<std::string> others;  // behind --: files, or with by_turns a command
@@ -33,6 +37,7 @@ struct CompareOptions {
   std::optional<std::size_t> runs;
   std::optional<std::uint64_t> slice_ms;
   double budget_s = 60;
+  std::optional<ExactBy> exact;  // absent: times
   bool strict = false, accept_busy = false;
   Output output;
 };
@@ -127,10 +132,22 @@ struct Sides {
   std::string stopped;
 };
 
-Result<std::vector<Comparable>> read_all(const std::vector<std::string>& paths, bool accept_busy) {
+// What times, or exact counts, are asked of.
+Result<void> keep_rows(Comparable& report, bool exact) {
+  std::erase_if(report.rows, [exact](const ComparableRow& row) {
+    return exact ? !row.exact_asked : row.runs.empty();
+  });
+  if (!exact || !report.rows.empty()) return {};
+  return usage_error(fmt::format("{} has no exact counts", report.file.path),
+                     "hwprof profile --exact and hwprof run --exact make such reports");
+}
+
+Result<std::vector<Comparable>> read_all(const std::vector<std::string>& paths,
+                                         const CompareOptions& options) {
   std::vector<Comparable> reports;
   for (const std::string& path : paths) {
-    TRY(Comparable one, read_comparable(path, accept_busy));
+    TRY(Comparable one, read_comparable(path, options.accept_busy));
+    TRY(keep_rows(one, options.exact.has_value()));
     const report::ComparedFile& first = reports.empty() ? one.file : reports.front().file;
     if (one.file.schema != first.schema) {
       return usage_error(fmt::format("{} is {} and {} is {}: they have no rows in common",
@@ -151,7 +168,7 @@ Result<std::vector<Comparable>> read_all(const std::vector<std::string>& paths, 
 Result<Sides> read_sides(const CompareOptions& options) {
   std::vector<std::string> paths = options.files;
   paths.insert(paths.end(), options.others.begin(), options.others.end());
-  TRY(std::vector<Comparable> reports, read_all(paths, options.accept_busy));
+  TRY(std::vector<Comparable> reports, read_all(paths, options));
   if (options.others.empty())
     return Sides{.all = std::move(reports), .slice_ms = {}, .stopped = {}};
   const auto begin = std::make_move_iterator(reports.begin());
@@ -211,6 +228,45 @@ report::Comparison compare_sides(const Sides& sides, double threshold) {
   return record;
 }
 
+report::ComparedRow counts_of(const Match& match, ExactBy what, double threshold) {
+  report::ComparedRow row;
+  row.group = match.baseline->group;
+  row.name = match.baseline->name;
+  row.label = match.baseline->label;
+  for (const ComparableRow* side : {match.baseline, match.other})
+    if (!side->exact && row.reason.empty()) row.reason = side->exact_reason;
+  if (match.baseline->exact) row.baseline_count = match.baseline->exact->by(what);
+  if (match.other->exact) row.count = match.other->exact->by(what);
+  if (!row.baseline_count || !row.count) return row;
+  if (*row.baseline_count > 0)
+    row.ratio = static_cast<double>(*row.count) / static_cast<double>(*row.baseline_count);
+  row.verdict = compare_counts(*row.baseline_count, *row.count, threshold);
+  return row;
+}
+
+report::Comparison compare_exactly(const Sides& sides, ExactBy what, double threshold) {
+  const Comparable& baseline = sides.all.front();
+  report::Comparison record;
+  record.version = HWPROF_VERSION;
+  record.threshold = threshold;
+  record.exact = what;
+  record.baseline = baseline.file;
+  for (std::size_t i = 1; i < sides.all.size(); ++i) {
+    const Comparable& other = sides.all[i];
+    report::FileComparison& file = record.files.emplace_back();
+    file.file = other.file;
+    for (const Match& rows : match(baseline, other))
+      file.rows.push_back(counts_of(rows, what, threshold));
+    file.only_in_baseline = only_in(baseline, other);
+    file.only_here = only_in(other, baseline);
+    file.warnings = differences(baseline, other);
+    // Counts do not follow the clock.
+    std::erase_if(file.warnings, [](const auto& warning) { return warning.code == "clock"; });
+  }
+  record.verdict = report::headline(record).text;
+  return record;
+}
+
 bool some_row(const report::Comparison& record, std::initializer_list<Change> verdicts) {
   for (const report::FileComparison& file : record.files)
     for (const report::ComparedRow& row : file.rows)
@@ -220,12 +276,14 @@ bool some_row(const report::Comparison& record, std::initializer_list<Change> ve
 
 Result<int> report_sides(const Sides& sides, const CompareOptions& options) {
   const double standard = sides.several_runs ? kThresholdOfRuns : kThresholdOfOneRun;
-  const report::Comparison record = compare_sides(sides, options.threshold.value_or(standard));
+  const report::Comparison record =
+      options.exact ? compare_exactly(sides, *options.exact, options.threshold.value_or(0))
+                    : compare_sides(sides, options.threshold.value_or(standard));
   TRY(report::write_report(
       record, {report::comparison_document, report::comparison_json, report::comparison_csv},
       options.output));
   if (!record.stopped.empty()) return interrupt_exit_code();
-  if (some_row(record, {Change::kSlower})) return 1;
+  if (some_row(record, {Change::kSlower, Change::kMore})) return 1;
   constexpr int kUnknown = 3;
   const bool open = some_row(record, {Change::kUndecided, Change::kNotComparable});
   return options.strict && open ? kUnknown : 0;
@@ -249,6 +307,11 @@ Result<int> run_compare(const CompareOptions& options) {
 }
 
 Result<void> check_sides(const CompareOptions& options) {
+  if (options.exact && !options.others.empty()) {
+    return usage_error(
+        "--exact compares one report a side",
+        "counts are the same in every run: hwprof compare --exact WHAT A.json B.json");
+  }
   if (options.by_turns.empty()) {
     if (options.files.size() + options.others.size() >= 2 && !options.files.empty()) return {};
     return usage_error("compare needs two reports or more",
@@ -300,9 +363,16 @@ cli::Action compare_command(cli::Options& options) {
           "10 shows differences that whole runs on a busy machine hide. For programs that may run "
           "side by side (files, ports, memory) and compute rather than wait. Default: whole runs.")
       .needs(by_turns);
+  options
+      .value("--exact", "WHAT", to->exact, cli::choice(kExactBy),
+             "Compare what was executed instead of times, in reports made with --exact: "
+             "instructions, flops or bytes. Counts are the same in every run, so each difference "
+             "is one. Default: times.")
+      .excludes(by_turns);
   options.value("--threshold", "SHARE", to->threshold, cli::parse_share,
-                "Call a row slower or faster beyond this share of its time: 5%, 5 or 0.05. "
-                "Default: 5% with one run a side, 2% with several.");
+                "Call a row slower or faster beyond this share of its time: 5%, 5 or 0.05; of "
+                "exact counts more or fewer. Default: 5% with one run a side, 2% with several, 0 "
+                "of exact counts.");
   options.flag("--accept-busy", to->accept_busy,
                "Judge rows that were measured beside other load as well. Default: do not.");
   options.flag("--strict", to->strict,
@@ -314,7 +384,9 @@ cli::Action compare_command(cli::Options& options) {
       "hwprof compare before.json after.json\n"
       "hwprof compare before*.json -- after*.json        several runs a side\n"
       "hwprof compare --by-turns './sim_o2' -- './sim_o3'\n"
-      "\nExit codes: 0 no row is slower by more than the threshold, 1 some row is,\n"
+      "hwprof compare --exact instructions --threshold 1% before.json after.json\n"
+      "\nExit codes: 0 no row is slower, or executes more, by more than the threshold, 1 some row "
+      "is,\n"
       "2 wrong usage or input, 3 a command failed, or --strict and a row is open.");
   return [to](const cli::CommandLine& line) -> Result<int> {
     to->others = line.command;

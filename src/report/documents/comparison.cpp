@@ -76,6 +76,47 @@ std::string undecided_text(std::vector<const ComparedRow*> rows) {
   return text;
 }
 
+// What is said of exact counts.
+Headline counts_verdict(const FileComparison& file, const Comparison& comparison) {
+  const auto more = rows_with(file, Change::kMore), fewer = rows_with(file, Change::kFewer),
+             same = rows_with(file, Change::kSame),
+             unknown = rows_with(file, Change::kNotComparable);
+  const std::string what(model::name_of(*comparison.exact));
+  const std::string beyond = comparison.threshold > 0
+                                 ? " by more than " + threshold_text(comparison.threshold)
+                                 : std::string();
+  const auto named_counts = [](const std::vector<const ComparedRow*>& rows) {
+    constexpr std::size_t kMost = 6;
+    std::vector<std::string> names;
+    for (const ComparedRow* row : rows) {
+      if (names.size() == kMost) break;
+      names.push_back(fmt::format("{} {} -> {}", row->label, *row->baseline_count, *row->count));
+    }
+    std::string text = fmt::format("{}", fmt::join(names, ", "));
+    if (rows.size() > kMost) text += fmt::format(" and {} more", rows.size() - kMost);
+    return text;
+  };
+  std::vector<std::string> parts;
+  const auto count = [&file](const auto& rows) {
+    return fmt::format("{} of {}", rows.size(), counted(file.rows.size(), "row"));
+  };
+  if (!more.empty())
+    parts.push_back(
+        fmt::format("{} executes more {}{}: {}", count(more), what, beyond, named_counts(more)));
+  if (!fewer.empty())
+    parts.push_back(
+        fmt::format("{} executes fewer {}{}: {}", count(fewer), what, beyond, named_counts(fewer)));
+  if (!same.empty()) {
+    parts.push_back(comparison.threshold > 0
+                        ? fmt::format("{} the same {} within {}", counted(same.size(), "row"), what,
+                                      threshold_text(comparison.threshold))
+                        : fmt::format("{} exactly the same {}", counted(same.size(), "row"), what));
+  }
+  if (!unknown.empty())
+    parts.push_back(fmt::format("{} not comparable", counted(unknown.size(), "row")));
+  return {sentence(fmt::format("{}", fmt::join(parts, "; "))), more.empty() && !parts.empty()};
+}
+
 // What is said of one file; bad: some row is slower, or nothing could be judged.
 Headline verdict_on(const FileComparison& file, double threshold) {
   const auto slower = rows_with(file, Change::kSlower), faster = rows_with(file, Change::kFaster),
@@ -141,7 +182,8 @@ std::string p_cell(const std::optional<double>& p) {
 Headline headline(const Comparison& comparison) {
   Headline all{"", true};
   for (const FileComparison& file : comparison.files) {
-    const Headline one = verdict_on(file, comparison.threshold);
+    const Headline one = comparison.exact ? counts_verdict(file, comparison)
+                                          : verdict_on(file, comparison.threshold);
     if (!all.text.empty()) all.text += ' ';
     all.text += fmt::format("{}: {}", side_text(file.file), one.text);
     all.good = all.good && one.good;
@@ -167,6 +209,42 @@ std::vector<Field> comparison_fields(const Comparison& comparison) {
     fields.push_back({"Compared", file_text(file.file)});
   }
   return fields;
+}
+
+Table counts_table(const Comparison& comparison, const FileComparison& file, std::size_t index) {
+  Table table{
+      .title = fmt::format("{}, exactly: {} against {}", model::name_of(*comparison.exact),
+                           side_text(file.file), side_text(comparison.baseline)),
+      .columns =
+          {{"row", true}, {"verdict", true}, {"baseline"}, {"other"}, {"difference"}, {"ratio"}},
+      .rows = {},
+      .notes = {}};
+  Reasons reasons;
+  const auto count_cell = [](const std::optional<std::uint64_t>& count) {
+    return count ? fmt::format("{}", *count) : std::string(kAbsent);
+  };
+  for (const ComparedRow& row : file.rows) {
+    if (!row.reason.empty()) reasons.add(row.reason, row.label);
+    const std::string difference =
+        row.baseline_count && row.count
+            ? fmt::format("{:+}", static_cast<std::int64_t>(*row.count - *row.baseline_count))
+            : std::string(kAbsent);
+    table.rows.push_back({row.group,
+                          {row.name, std::string(model::name_of(row.verdict)),
+                           count_cell(row.baseline_count), count_cell(row.count), difference,
+                           row.ratio ? fmt::format("{:.6f}", *row.ratio) : std::string(kAbsent)},
+                          fmt::format("/files/{}/rows/{}", index, table.rows.size())});
+  }
+  if (!table.rows.empty()) {
+    table.notes.push_back(
+        fmt::format("Counts of one call, the same in every run of a program that does the same "
+                    "(docs/exact.md): "
+                    "each difference is one. More, fewer: beyond {}.",
+                    threshold_text(comparison.threshold)));
+  }
+  append(table.notes, reasons.sentences());
+  append(table.notes, unmatched_rows(file));
+  return table;
 }
 
 Table changes_table(const Comparison& comparison, const FileComparison& file, std::size_t index) {
@@ -240,12 +318,14 @@ Document comparison_document(const Comparison& comparison) {
   Document document{.title = fmt::format("hwprof compare: {}", side_text(comparison.baseline))};
   document.add(headline(comparison));
   document.in(Section::kComparison);
-  if (!comparison.files.empty())
+  if (!comparison.files.empty() && !comparison.exact)
     document.add(Chart{"comparison", "Time of each row over the baseline's, with its interval"});
   document.add(Fields{"", comparison_fields(comparison)});
   std::size_t index = 0;
   for (const FileComparison& file : comparison.files) {
-    document.add(changes_table(comparison, file, index++));
+    document.add(comparison.exact ? counts_table(comparison, file, index)
+                                  : changes_table(comparison, file, index));
+    ++index;
     Fields warnings = warnings_of(file.warnings);
     warnings.title = "Warnings on " + file.file.path;
     document.add(std::move(warnings));
