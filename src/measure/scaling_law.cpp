@@ -133,7 +133,7 @@ std::string comparison(const ScalingLaw& law) {
   return fmt::format(
       "{0} grows as {1}^{2:.2f} ({3:.2f} to {4:.2f}), the model as {1}^{5:.2f}, for "
       "{1}={6} to {7}",
-      law.quantity == "flop" ? "FLOP" : law.quantity, law.size, *law.exponent, *law.low, *law.high,
+      law.quantity == "time" ? law.quantity : "FLOP", law.size, *law.exponent, *law.low, *law.high,
       *law.model_exponent, law.from, law.to);
 }
 

@@ -16,7 +16,9 @@ const Record& record<SweptSize>() {
 template <>
 const Record& record<ScalingLaw>() {
   static constexpr Field kFields[] = {
-      field<&ScalingLaw::quantity>("quantity", "", "`time`, or `flop`: counted"),
+      field<&ScalingLaw::quantity>("quantity", "",
+                                   "`time`, or `flop`: counted by the PMU, "
+                                   "`exact-flop`: by `--exact`"),
       field<&ScalingLaw::size>("size", "", "`n`"),
       field<&ScalingLaw::held>("held", "",
                                "the other swept size (`k=8`), or `joint`: both in one fit")

@@ -19,7 +19,7 @@ struct SweptSize {
 
 // One quantity against one size: quantity ~ size^exponent.
 struct ScalingLaw {
-  std::string quantity;  // "time", "flop"
+  std::string quantity;  // "time", "flop", "exact-flop"
   std::string size;      // "n"
   std::string held;      // the other swept size: "k=8"; "joint": both fitted at once; else empty
   // Absent: `reason`.

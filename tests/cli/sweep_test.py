@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+import platform
 import signal
 import subprocess
 import time
+import unittest
 
 import harness
 from harness import CliTest, environment, hwprof
@@ -60,6 +62,18 @@ class Contract(CliTest):
                         "--time-budget", "1")
         law = next(law for law in pooling["laws"] if law["quantity"] == "flop")
         self.assertIn("no FLOP", law["reason"])
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "exact counting is x86-64 only")
+    def test_exact_flop_grow_as_the_model(self):
+        report = sweep("--exact", *N, *SMALL)
+        law = next(law for law in report["laws"] if law["quantity"] == "exact-flop")
+        if "not possible here" in (law["reason"] or ""):
+            self.skipTest(law["reason"])
+        for point in report["points"]:
+            self.assertEqual(point["exact"]["to_model"], 1, point["at"])
+        self.assertAlmostEqual(law["exponent"], law["model_exponent"], places=9)
+        self.assertTrue(law["agrees"])
+        self.assertEqual([law["quantity"] for law in report["laws"]].count("flop"), 0)
 
     def test_two_sizes_make_a_grid_with_an_exponent_each_and_a_joint_fit(self):
         report = sweep("--op", "linear", "--param", "l=16:64", "--param", "d_c=16:128",

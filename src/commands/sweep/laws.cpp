@@ -64,6 +64,8 @@ ScalingLaw time_law(const Sweep& sweep, std::size_t size) {
 // Why the FLOP of a row cannot be fitted; empty where they can.
 std::string no_flops(const Row& row) {
   if (row.model.flops == 0) return "its model has comparisons, but no FLOP";
+  if (row.exact && !row.exact->count) return row.exact->reason;
+  if (row.exact) return row.exact->count->flops > 0 ? "" : "0 were executed";
   for (const EventCount& count : row.counters) {
     if (count.name != "flops") continue;
     if (count.value.value_or(0) > 0) return "";
@@ -72,8 +74,15 @@ std::string no_flops(const Row& row) {
   return row.reason.empty() ? "no flops event was asked for" : row.reason;
 }
 
+// By --exact, where it was given; else by the PMU. Only where no_flops() has no reason.
+double flops_of(const Row& row) {
+  return row.exact ? static_cast<double>(row.exact->count->flops)
+                   : *value_of(row.counters, "flops");
+}
+
 ScalingLaw flop_law(const Sweep& sweep, std::size_t size) {
-  const LawSubject subject = subject_of(sweep, size, "flop");
+  const bool exact = !sweep.points.empty() && sweep.points.front().row.exact;
+  const LawSubject subject = subject_of(sweep, size, exact ? "exact-flop" : "flop");
   std::vector<LawPoint> points;
   for (const std::size_t i : line_along(sweep, size)) {
     const Row& row = sweep.points[i].row;
@@ -85,7 +94,7 @@ ScalingLaw flop_law(const Sweep& sweep, std::size_t size) {
     }
     points.push_back({sweep.points[i].at[size].second,
                       row.model.flops,
-                      {*value_of(row.counters, "flops")},
+                      {flops_of(row)},
                       sweep.points[i].working_set_bytes});
   }
   return scaling_law(points, subject);

@@ -201,6 +201,7 @@ cli::Action sweep_command(cli::Options& options) {
   declare_inputs(options, measure);
   declare_machine(options, measure.machine);
   declare_time_budget(options, measure.budget);
+  declare_exact(options, measure);
   cli::require(options, {{"agreement", &to->require_agreement}},
                "Exit with 1 unless agreement holds: of time with the complexity analysis, in "
                "every size that is swept. Default: no check.");

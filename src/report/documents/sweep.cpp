@@ -14,8 +14,10 @@ namespace hwprof::report {
 namespace {
 
 std::string law_name(const ScalingLaw& law) {
-  return fmt::format("{} in {}{}{}", law.quantity == "flop" ? "counted FLOP" : law.quantity,
-                     law.size, law.held.empty() ? "" : ", ", law.held);
+  const std::string quantity = law.quantity == "flop"         ? "counted FLOP"
+                               : law.quantity == "exact-flop" ? "FLOP, counted exactly,"
+                                                              : law.quantity;
+  return fmt::format("{} in {}{}{}", quantity, law.size, law.held.empty() ? "" : ", ", law.held);
 }
 
 std::string yes_or_no(const std::optional<bool>& agrees) {
