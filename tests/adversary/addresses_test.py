@@ -2,11 +2,13 @@
 writes: the program runs as without it, and its calls are counted, or it is said that they are not."""
 
 import os
+import platform
 import struct
 
 import harness
 from coverage_harness import CoverageTest, PRODUCT, called, count
 from evidence_harness import needs_samples
+from probed_test import CALLER, CHOSEN, WITHOUT_TYPE
 
 # Calls by a table of addresses in a section that is only read, which begins with IN bytes.
 READ_ONLY = r"""
@@ -245,6 +247,19 @@ class Addresses(CoverageTest):
                     callers = {os.path.basename(site["caller"]): site["count"]
                                for site in called(report)["calls"]}
                     self.assertEqual(callers, {"libregistry.so": 40, "equal": 3})
+
+    def test_code_that_is_no_function_by_its_symbol(self):
+        """What IFUNC has chosen has none, and hand-written code has one without a type."""
+        sources = [CHOSEN] + ([WITHOUT_TYPE] if platform.machine() == "x86_64" else [])
+        for source in sources:
+            library = self.compile("libodd.so", source, "-shared", "-fPIC", "-w")
+            for flags in [["-pie", "-fPIE"], ["-pie", "-fPIE", "-fno-plt"]]:
+                with self.subTest([source, flags]):
+                    program = self.compile("caller", CALLER, "-DSYMBOL=sgemm_", *flags,
+                                           *self.needing(library))
+                    done, report = self.observe(program, **self.more())
+                    self.assertEqual(done.returncode, 3, done.stderr)
+                    self.assertEqual(count(report), 50, called(report))
 
     def test_variables_with_the_names_of_routines(self):
         """They stay what they are: where they lie, and what they hold."""
