@@ -283,9 +283,7 @@ const Record& record<Row>() {
           .column("counted_to_model_flops"),
       computed<counted_flops_reason>("counted_to_model_flops_reason", "", "why it is null")
           .null_if_empty(),
-      field<&Row::exact>("exact", "", "with `--exact`")
-          .left_out_if_absent()
-          .columns_inside(),
+      field<&Row::exact>("exact", "", "with `--exact`").left_out_if_absent().columns_inside(),
       field<&Row::optimised>("optimised", "", "false: the naive reference"),
       by_name<&Row::counters, &EventCount::name>("counters", "", "by event"),
   };

@@ -12,7 +12,7 @@
 namespace hwprof::report {
 namespace {
 
-constexpr bool kFull = true;  // a column that the brief form leaves out
+constexpr bool kOnlyInFull = true;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
                           {"instruc-\ntions"},
                           {"loaded"},
                           {"stored"},
-                          {"lanes\noff", false, kFull},
+                          {"lanes\noff", false, kOnlyInFull},
                           {"FLOP by vector width", true}},
               .rows = {},
               .notes = {}};
