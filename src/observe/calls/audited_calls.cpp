@@ -28,7 +28,7 @@ constexpr double kNegligible = 0.01;
 Backends find_backends(const Bindings& bindings) {
   Backends backends;
   for (const auto& [key, bound] : bindings) {
-    if (!bound.blas) continue;
+    if (!bound.blas || bound.caller == bound.library) continue;
     const std::string operation = operation_of(bound.symbol);
     const std::uint64_t count = bound.shapes.all().count;
     backends[{bound.library, operation}].received += count;
