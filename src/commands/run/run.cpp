@@ -189,7 +189,7 @@ cli::Action run_command(cli::Options& options) {
       "as it is.\n\n"
       "hwprof run -- python3 train.py         the report follows on standard error\n"
       "hwprof run --layers -- python3 main.py    which layer takes the time\n"
-      "hwprof run --exact cblas_sgemm -- python3 main.py    what its first product executes\n"
+      "hwprof run --exact cblas_sgemm -- python3 main.py    its first product\n"
       "hwprof run --format json -o run.json -- ./solver input\n"
       "\nThe exit code is the command's (128 + n for signal n), 127 when there is no such\n"
       "command, 126 when it cannot be run; 2 for wrong options, before anything runs.");
