@@ -170,11 +170,11 @@ class KimCnn(Layers):
     def test_flop_are_those_of_the_model(self):
         positions = {3: 48, 4: 47, 5: 46}
         for i, width in enumerate((3, 4, 5)):
-            conv = self.STEPS * 16 * 24 * positions[width] * (2 * 48 * width + 1)
+            conv = self.STEPS * 16 * 24 * positions[width] * 2 * 48 * width
             self.assertEqual(self.modules[f"convs.{i}"]["flops"], conv)
             self.assertEqual(self.modules[f"convs.{i} backward"]["flops"], 2 * conv)
         classes = 4
-        self.assertEqual(self.modules["linear"]["flops"], self.STEPS * 16 * classes * (2 * 72 + 1))
+        self.assertEqual(self.modules["linear"]["flops"], self.STEPS * 16 * classes * 2 * 72)
         self.assertEqual(self.modules["relu"]["flops"], 0)
         # No model says what a class of the program's own does.
         self.assertIsNone(self.modules["Kim"]["flops"])

@@ -385,8 +385,9 @@ cli::Action compare_command(cli::Options& options) {
       "hwprof compare before*.json -- after*.json        several runs a side\n"
       "hwprof compare --by-turns './sim_o2' -- './sim_o3'\n"
       "hwprof compare --exact instructions --threshold 1% before.json after.json\n"
-      "\nExit codes: 0 no row is slower, or executes more, than the threshold allows, 1 some\n"
-      "row is, 2 wrong usage or input, 3 a command failed, or --strict and a row is open.");
+      "\nExit codes: 0 no row is slower, or executes more, than the threshold allows,\n"
+      "1 some row is, 2 wrong usage or input, 3 a command failed, or --strict and a row\n"
+      "is open.");
   return [to](const cli::CommandLine& line) -> Result<int> {
     to->others = line.command;
     TRY(check_sides(*to));
