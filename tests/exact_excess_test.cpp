@@ -8,7 +8,8 @@ namespace hwprof {
 namespace {
 
 model::ExactCount executed(const model::ExactOperations& operations) {
-  model::ExactCount count{.operations = operations};
+  model::ExactCount count;
+  count.operations = operations;
   for (const auto& [name, lanes] : operations) {
     if (name != "compare" && name != "round") count.flops += lanes * (name == "fma" ? 2 : 1);
   }
