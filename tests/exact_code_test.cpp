@@ -22,8 +22,6 @@
 namespace hwprof::exact {
 namespace {
 
-volatile double sink = 0;
-
 // What compilers make of `if (m[i] > 0) y[i] = y[i] * x + 1`: all lanes are computed, and the store
 // has the mask.
 __attribute__((target("avx2,fma"))) void if_converted(std::size_t n, const float* m, float* y) {
