@@ -71,6 +71,10 @@ __attribute__((visibility("hidden"), used)) void hwprof_leave_call(const OpenCal
 
 namespace {
 
+// Words of arguments that a stub's frame has room for.
+constexpr u32 kStackArguments = 18;
+static_assert(kMostArguments <= kArgumentRegisters + kStackArguments);
+
 // In the frame of the stub.
 struct OpenCall {
   const Stub* stub;

@@ -16,17 +16,23 @@ namespace {
 
 std::string threshold_text(double threshold) { return fmt::format("{:g} %", 100 * threshold); }
 
-// "conv1d simd 1.92 times, linear simd 1.31 times and 3 more"
-std::string named(const std::vector<const ComparedRow*>& rows) {
+// "conv1d simd 1.92 times, linear simd 1.31 times and 3 more": what `say` says of each.
+template <class Say>
+std::string named(const std::vector<const ComparedRow*>& rows, const Say& say) {
   constexpr std::size_t kMost = 6;
   std::vector<std::string> names;
   for (const ComparedRow* row : rows) {
     if (names.size() == kMost) break;
-    names.push_back(fmt::format("{} {} times", row->label, significant(*row->ratio, 3)));
+    names.push_back(row->label + " " + say(*row));
   }
   std::string text = fmt::format("{}", fmt::join(names, ", "));
   if (rows.size() > kMost) text += fmt::format(" and {} more", rows.size() - kMost);
   return text;
+}
+
+std::string times_text(const ComparedRow& row) { return significant(*row.ratio, 3) + " times"; }
+std::string counts_text(const ComparedRow& row) {
+  return fmt::format("{} -> {}", *row.baseline_count, *row.count);
 }
 
 // All rows of `file` with this verdict.
@@ -85,27 +91,16 @@ Headline counts_verdict(const FileComparison& file, const Comparison& comparison
   const std::string beyond = comparison.threshold > 0
                                  ? " by more than " + threshold_text(comparison.threshold)
                                  : std::string();
-  const auto named_counts = [](const std::vector<const ComparedRow*>& rows) {
-    constexpr std::size_t kMost = 6;
-    std::vector<std::string> names;
-    for (const ComparedRow* row : rows) {
-      if (names.size() == kMost) break;
-      names.push_back(fmt::format("{} {} -> {}", row->label, *row->baseline_count, *row->count));
-    }
-    std::string text = fmt::format("{}", fmt::join(names, ", "));
-    if (rows.size() > kMost) text += fmt::format(" and {} more", rows.size() - kMost);
-    return text;
-  };
   std::vector<std::string> parts;
   const auto count = [&file](const auto& rows) {
     return fmt::format("{} of {}", rows.size(), counted(file.rows.size(), "row"));
   };
   if (!more.empty())
-    parts.push_back(
-        fmt::format("{} executes more {}{}: {}", count(more), what, beyond, named_counts(more)));
+    parts.push_back(fmt::format("{} executes more {}{}: {}", count(more), what, beyond,
+                                named(more, counts_text)));
   if (!fewer.empty())
-    parts.push_back(
-        fmt::format("{} executes fewer {}{}: {}", count(fewer), what, beyond, named_counts(fewer)));
+    parts.push_back(fmt::format("{} executes fewer {}{}: {}", count(fewer), what, beyond,
+                                named(fewer, counts_text)));
   if (!same.empty()) {
     parts.push_back(comparison.threshold > 0
                         ? fmt::format("{} the same {} within {}", counted(same.size(), "row"), what,
@@ -130,11 +125,13 @@ Headline verdict_on(const FileComparison& file, double threshold) {
   std::vector<std::string> parts;
   if (!slower.empty()) {
     parts.push_back(fmt::format("{} of {} slower by more than {}: {}", slower.size(),
-                                rows(file.rows.size()), threshold_text(threshold), named(slower)));
+                                rows(file.rows.size()), threshold_text(threshold),
+                                named(slower, times_text)));
   }
   if (!faster.empty()) {
     parts.push_back(fmt::format("{} of {} faster by more than {}: {}", faster.size(),
-                                rows(file.rows.size()), threshold_text(threshold), named(faster)));
+                                rows(file.rows.size()), threshold_text(threshold),
+                                named(faster, times_text)));
   }
   if (!same.empty()) {
     parts.push_back(

@@ -70,11 +70,7 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
 
 Table exact_functions_table(const std::vector<Row>& rows) {
   Table table{.title = "Executed by function (a call)",
-              .columns = {{"function", true},
-                          {"share of\nFLOP"},
-                          {"instruc-\ntions"},
-                          {"library", true},
-                          {"FLOP by vector width", true}},
+              .columns = exact_function_columns(),
               .rows = {},
               .notes = {}};
   for (const Row& row : rows) {
@@ -85,10 +81,7 @@ Table exact_functions_table(const std::vector<Row>& rows) {
                     counted(static_cast<std::uint64_t>(row.threads), "thread"));
     for (TableRow& line : exact_function_rows(group, count)) table.rows.push_back(std::move(line));
   }
-  if (!table.rows.empty())
-    table.notes.push_back(
-        "Functions with at least 1 % of the FLOP or of the instructions of a call, without those "
-        "that they call.");
+  if (!table.rows.empty()) table.notes.emplace_back(kExactFunctionsNote);
   return table;
 }
 

@@ -100,14 +100,10 @@ Table exact_calls_table(const Run& run) {
 
 Table exact_call_functions_table(const Run& run) {
   Table table{.title = "Executed in calls, by function",
-              .columns = {{"call", true},
-                          {"function", true},
-                          {"share of\nFLOP"},
-                          {"instruc-\ntions"},
-                          {"library", true},
-                          {"FLOP by vector width", true}},
+              .columns = exact_function_columns(),
               .rows = {},
               .notes = {}};
+  table.columns.insert(table.columns.begin(), {"call", true});
   for (const ExactCall& call : run.exact) {
     if (!call.count || table.rows.size() > 4 * kMostExactRows) continue;
     for (TableRow& row : exact_function_rows("", *call.count)) {
@@ -116,9 +112,8 @@ Table exact_call_functions_table(const Run& run) {
     }
   }
   if (!table.rows.empty())
-    table.notes.emplace_back(
-        "Functions with at least 1 % of the FLOP or of the instructions of a call, without those "
-        "that they call. Of a call that binds others for the first time, the loader's own.");
+    table.notes.push_back(std::string(kExactFunctionsNote) +
+                          " Of a call that binds others for the first time, the loader's own.");
   return table;
 }
 

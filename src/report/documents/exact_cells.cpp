@@ -57,6 +57,14 @@ std::string exact_function_cell(const std::string& symbol) {
   return symbol_cell(begin < end ? symbol.substr(begin, end - begin) : symbol);
 }
 
+std::vector<Column> exact_function_columns() {
+  return {{"function", true},
+          {"share of\nFLOP"},
+          {"instruc-\ntions"},
+          {"library", true},
+          {"FLOP by vector width", true}};
+}
+
 std::vector<TableRow> exact_function_rows(const std::string& group, const ExactCount& count) {
   constexpr double kLeast = 0.01;
   std::vector<TableRow> rows;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/model/exact_record.h"
@@ -18,8 +19,12 @@ std::string exact_share_text(std::uint64_t part, std::uint64_t whole);
 std::string exact_widths_text(const model::FlopsByWidth& widths, std::uint64_t flops);
 // Of a C++ function its name alone: without what it returns, and its parameters.
 std::string exact_function_cell(const std::string& symbol);
-// Name, share of the FLOP, instructions, library, FLOP by width: of the functions with a hundredth
-// of the FLOP or of the instructions.
+// Of a table by function; and what they hold, a row for each function with a hundredth of the FLOP
+// or of the instructions.
+std::vector<Column> exact_function_columns();
+inline constexpr std::string_view kExactFunctionsNote =
+    "Functions with at least 1 % of the FLOP or of the instructions of a call, without those that "
+    "they call.";
 std::vector<TableRow> exact_function_rows(const std::string& group, const ExactCount& count);
 
 }  // namespace hwprof::report
