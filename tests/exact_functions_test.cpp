@@ -26,6 +26,7 @@ TEST(ExactFunctions, WhatIsZeroHasNoEntry) {
 constexpr auto kMaps =
     "1000-3000 r-xp 00002000 08:01 7 /lib/blas.so\n"
     "3000-4000 rw-p 00004000 08:01 7 /lib/blas.so\n"
+    "5000-6000 r-xp 00000000 08:01 8 /lib/old.so (deleted)\n"
     "7000-8000 r-xp 00000000 00:00 0 \n"
     "9000-a000 r-xp 00000000 00:00 0 [vdso]\n";
 
@@ -34,11 +35,12 @@ TEST(ExactFunctions, BlocksAreFoundAtTheirFileOffsets) {
       {.address = 0x1010, .counts = counts(1, 0)},  // of a mapping that begins at 0x2000
       {.address = 0x7010, .counts = counts(1, 0)},  // code that was written
       {.address = 0x9010, .counts = counts(1, 0)},
-      {.address = 0x5000, .counts = counts(1, 0)},  // in no mapping (any more)
+      {.address = 0x6000, .counts = counts(1, 0)},  // in no mapping (any more)
       {.address = 0x10, .counts = counts(1, 0)},    // before the first
+      {.address = 0x5010, .counts = counts(1, 0)},  // of a file that was replaced
   };
   const std::vector<PlacedBlock> placed = place_blocks(blocks, kMaps);
-  ASSERT_EQ(placed.size(), 5U);
+  ASSERT_EQ(placed.size(), 6U);
   EXPECT_EQ(placed[0].file, "/lib/blas.so");
   EXPECT_EQ(placed[0].at, 0x2010U);
   EXPECT_EQ(placed[1].file, "");
@@ -46,6 +48,7 @@ TEST(ExactFunctions, BlocksAreFoundAtTheirFileOffsets) {
   EXPECT_EQ(placed[2].file, "[vdso]");
   EXPECT_EQ(placed[3].file, "");
   EXPECT_EQ(placed[4].file, "");
+  EXPECT_EQ(placed[5].file, "/lib/old.so (deleted)") << "another file may have the name by now";
 }
 
 TEST(ExactFunctions, BlocksOfOneFunctionAddUpAndTheMostFlopComeFirst) {

@@ -31,10 +31,6 @@ const char* problem(std::string text) {
   return last.c_str();
 }
 
-std::string text_of(const Error& error) {
-  return error.hint.empty() ? error.what : error.what + "; " + error.hint;
-}
-
 std::string make_report(hwprof_format format) {
   RegionRuntime& runtime = RegionRuntime::instance();
   const RegionReport report = make_region_report(runtime.setup(), runtime.totals());
@@ -51,11 +47,11 @@ std::string path_of_process(std::string path, bool is_fork) {
 
 // nullptr, or what is wrong.
 const char* problem_of(const Result<void>& done) {
-  return done ? nullptr : problem(text_of(done.error()));
+  return done ? nullptr : problem(in_words(done.error()));
 }
 
 void complain(const Result<void>& done) {
-  if (!done) std::fprintf(stderr, "hwprof: %s\n", text_of(done.error()).c_str());
+  if (!done) std::fprintf(stderr, "hwprof: %s\n", in_words(done.error()).c_str());
 }
 
 // Makes no text: there may be no room for it.

@@ -107,8 +107,7 @@ void RegionRuntime::set_up() {
       setup_ = *std::move(chosen);
     } else {
       setup_.emplace();
-      setup_->problem = "HWPROF_EVENTS: " + chosen.error().what;
-      if (!chosen.error().hint.empty()) setup_->problem += "; " + chosen.error().hint;
+      setup_->problem = "HWPROF_EVENTS: " + in_words(chosen.error());
     }
   }
   if (calibrated_) return;

@@ -29,6 +29,11 @@ struct Error {
   std::string hint;  // what to do next; may be empty
 };
 
+// In one sentence, for where no line of its own is left for the hint.
+inline std::string in_words(const Error& error) {
+  return error.hint.empty() ? error.what : error.what + "; " + error.hint;
+}
+
 template <class T>
 using Result = tl::expected<T, Error>;
 

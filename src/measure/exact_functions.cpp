@@ -12,7 +12,6 @@
 #include "src/base/text.h"
 #include "src/observe/elf/elf_file.h"
 #include "src/observe/elf/symbols.h"
-#include "src/observe/proc/maps.h"
 
 namespace hwprof {
 namespace {
@@ -61,25 +60,6 @@ model::ExactCount exact_count(const exact::Counts& counts) {
       made.flops_by_precision[std::string(kPrecisionNames[i])] = n;
   }
   return made;
-}
-
-std::vector<PlacedBlock> place_blocks(std::span<const exact::CountedBlock> blocks,
-                                      std::string_view maps) {
-  const std::vector<observe::MapsLine> lines = observe::parse_maps(maps);  // ascending
-  std::vector<PlacedBlock> placed;
-  placed.reserve(blocks.size());
-  for (const exact::CountedBlock& block : blocks) {
-    const auto behind =
-        std::upper_bound(lines.begin(), lines.end(), block.address,
-                         [](std::uint64_t at, const auto& line) { return at < line.start; });
-    const observe::MapsLine* line = behind == lines.begin() ? nullptr : &*std::prev(behind);
-    if (line != nullptr && block.address >= line->end) line = nullptr;
-    const bool is_file = line != nullptr && !line->path.empty() && line->path.front() == '/';
-    placed.push_back({.file = line == nullptr ? "" : line->path,
-                      .at = is_file ? block.address - line->start + line->offset : block.address,
-                      .counts = block.counts});
-  }
-  return placed;
 }
 
 std::vector<model::ExactFunction> exact_functions(std::span<const PlacedBlock> blocks,

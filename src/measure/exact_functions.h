@@ -9,23 +9,13 @@
 #include <vector>
 
 #include "src/exact/exact.h"
+#include "src/measure/placed_blocks.h"
 #include "src/model/exact_record.h"
 
 namespace hwprof {
 
 // Totals alone.
 model::ExactCount exact_count(const exact::Counts& counts);
-
-// What ran of one block of code, by where it stands.
-struct PlacedBlock {
-  std::string file;      // path; "[vdso]"; "" code that stands in no file
-  std::uint64_t at = 0;  // file offset; in code without a file the address
-  exact::Counts counts;
-};
-
-// By the text of /proc/PID/maps of the process that ran it.
-std::vector<PlacedBlock> place_blocks(std::span<const exact::CountedBlock> blocks,
-                                      std::string_view maps);
 
 // "": no symbol covers it.
 using SymbolOf = std::function<std::string(const std::string& file, std::uint64_t at)>;

@@ -16,6 +16,7 @@
 #include "src/base/untrusted_file.h"
 #include "src/blas/exact/count_file.h"
 #include "src/measure/exact_functions.h"
+#include "src/observe/calls/bindings.h"
 #include "src/observe/calls/exact_wish.h"
 #include "src/observe/routines/flop_count.h"
 
@@ -34,13 +35,6 @@ constexpr std::uint64_t kMostBytesOfAll = std::uint64_t{1} << 30U;  // of all ca
 template <std::size_t kRoom>
 std::string text_of(const char (&text)[kRoom]) {
   return {text, ::strnlen(text, kRoom)};
-}
-
-// As the process's map has it, where the loader's name is a link.
-std::string canonical_path(const std::string& path) {
-  std::error_code failed;
-  const std::string found = fs::canonical(path, failed);
-  return failed ? path : found;
 }
 
 // The form of the file: what its head says of it fits its size.
@@ -117,8 +111,8 @@ Result<model::ExactCall> parse(const std::string& bytes, const SymbolOf& symbol_
   model::ExactCall call;
   call.symbol = text_of(head.symbol);
   call.call = head.call;
-  call.caller = canonical_path(text_of(head.caller));
-  call.library = canonical_path(text_of(head.library));
+  call.caller = observe::mapped_path(text_of(head.caller));
+  call.library = observe::mapped_path(text_of(head.library));
   if (head.has_shape != 0) set_shape(head.shape, call);
   if (head.counted == 0) {
     const std::string hint = text_of(head.hint);

@@ -12,17 +12,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/base/text.h"
 #include "src/blas/exact/call_through.h"
 #include "src/blas/exact/count_file.h"
 #include "src/exact/exact.h"
+#include "src/measure/placed_blocks.h"
 #include "src/observe/audit/handover.h"
 
 namespace hwprof::blas {
@@ -63,41 +64,6 @@ CountHead take(observe::audit::Handover& handover, PassedCall& call) {
   return head;
 }
 
-// One range of the process's map.
-struct Mapping {
-  std::uint64_t begin = 0, end = 0, offset = 0;
-  CountedFile file;
-};
-
-std::uint64_t number(std::string_view& text, char end, int base) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value, base);
-  const std::size_t at = text.find(end);
-  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
-  return value;
-}
-
-// Of executable memory. "7f00-7f01 r-xp 00001000 08:01 1234    /usr/lib/libc.so.6"
-std::vector<Mapping> read_map() {
-  std::vector<Mapping> found;
-  std::ifstream file("/proc/self/maps");
-  for (std::string line; std::getline(file, line);) {
-    std::string_view rest = line;
-    Mapping mapping;
-    mapping.begin = number(rest, '-', 16);
-    mapping.end = number(rest, ' ', 16);
-    if (rest.size() < 5 || rest[2] != 'x') continue;
-    rest.remove_prefix(5);
-    mapping.offset = number(rest, ' ', 16);
-    number(rest, ' ', 16);  // the device
-    number(rest, ' ', 10);  // the inode
-    const std::size_t path = rest.find_first_not_of(' ');
-    if (path != std::string_view::npos) copy_text(mapping.file.path, rest.substr(path));
-    found.push_back(mapping);
-  }
-  return found;
-}
-
 // Blocks by file and offset, and the files that they are of.
 struct Placed {
   std::vector<CountedFile> files;
@@ -105,24 +71,18 @@ struct Placed {
 };
 
 Placed place(const std::vector<exact::CountedBlock>& blocks) {
-  const std::vector<Mapping> map = read_map();
-  std::vector<std::uint32_t> file_of(map.size(), kNoFile);
+  std::map<std::string, std::uint32_t> numbers;
   Placed placed;
-  for (const exact::CountedBlock& block : blocks) {
+  for (const PlacedBlock& block :
+       place_blocks(blocks, read_text_file("/proc/self/maps").value_or(""))) {
     FileBlock& to = placed.blocks.emplace_back();
-    to.offset = block.address;
+    to.offset = block.at;
     to.counts = block.counts;
-    const auto of = std::find_if(map.begin(), map.end(), [&](const Mapping& mapping) {
-      return block.address >= mapping.begin && block.address < mapping.end;
-    });
-    if (of == map.end() || of->file.path[0] == '\0') continue;
-    std::uint32_t& file = file_of[static_cast<std::size_t>(of - map.begin())];
-    if (file == kNoFile) {
-      file = static_cast<std::uint32_t>(placed.files.size());
-      placed.files.push_back(of->file);
-    }
-    to.file = file;
-    if (of->file.path[0] == '/') to.offset = block.address - of->begin + of->offset;
+    if (block.file.empty()) continue;
+    const auto [known, is_new] =
+        numbers.try_emplace(block.file, static_cast<std::uint32_t>(placed.files.size()));
+    if (is_new) copy_text(placed.files.emplace_back().path, block.file);
+    to.file = known->second;
   }
   return placed;
 }

@@ -272,16 +272,14 @@ Result<TaskTurns> ProfileSession::begin_turns(std::span<const Task> tasks, const
 
 report::ExactWork ProfileSession::count_exactly(const Task& task, const BlasLibrary* library) {
   report::ExactWork work;
-  const bool has_threads = threads_of(task) > 1;
-  if (library != nullptr && task.needs_blas && has_threads) (void)library->set_threads(1);
+  const bool blas_shares = library != nullptr && task.needs_blas && threads_of(task) > 1;
+  if (blas_shares) (void)library->set_threads(1);
   team().set_serial(true);
   const auto counted = exact::count([&task] { task.run(); });
   team().set_serial(false);
-  if (library != nullptr && task.needs_blas && has_threads)
-    (void)library->set_threads(threads_of(task));
+  if (blas_shares) (void)library->set_threads(threads_of(task));
   if (!counted) {
-    const Error& error = counted.error();
-    work.reason = error.hint.empty() ? error.what : error.what + "; " + error.hint;
+    work.reason = in_words(counted.error());
     return work;
   }
   work.count = own_count(*counted, symbol_of_);

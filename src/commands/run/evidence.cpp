@@ -83,9 +83,7 @@ void Evidence::State::open_sampling(pid_t pid, bool on_exec) {
   if (opened) {
     sampling = *std::move(opened);
   } else {
-    const Error& error = opened.error();
-    found.executed.reason =
-        error.hint.empty() ? error.what : fmt::format("{}; {}", error.what, error.hint);
+    found.executed.reason = in_words(opened.error());
   }
 }
 

@@ -16,9 +16,7 @@ std::optional<LayerFiles> prepare_layers(const RunRequest& request, report::Run&
   if (!request.layers) return std::nullopt;
   auto files = LayerFiles::prepare();
   if (files) return *std::move(files);
-  const Error& error = files.error();
-  record.warnings.push_back(
-      {"layers", error.hint.empty() ? error.what : error.what + "; " + error.hint});
+  record.warnings.push_back({"layers", in_words(files.error())});
   return std::nullopt;
 }
 

@@ -156,7 +156,7 @@ void write_trace(const RegionFiles& files, const std::string& path, MonitorClien
 
 report::Run not_run(report::Run record, const Error& error) {
   record.exit = error.code == ENOENT ? kNotFound : kNoExec;
-  record.not_run = error.what + (error.hint.empty() ? "" : "; " + error.hint);
+  record.not_run = in_words(error);
   return record;
 }
 

@@ -15,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using audit::load;
 
-std::string canonical(const std::string& path) {
-  std::error_code error;
-  const std::string found = fs::canonical(path, error);
-  return error ? path : found;
-}
-
 MetNumbers read_met(const audit::CountedShape& slot, std::uint64_t returned, double ns_per_tick) {
   // From 1024 times the logarithm of ticks; each has the logarithm of a tick's length besides.
   const auto log2_of = [&](std::uint64_t sum, std::uint64_t calls) {
@@ -85,8 +79,8 @@ std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place,
     bound.prepared.insert(prepared);
   }
   if (bound.shapes.all().count == 0) return std::nullopt;
-  bound.caller = canonical(text_in(table.files[caller].path));
-  bound.library = canonical(text_in(table.files[library].path));
+  bound.caller = mapped_path(text_in(table.files[caller].path));
+  bound.library = mapped_path(text_in(table.files[library].path));
   bound.places = {place};
   return bound;
 }
@@ -94,6 +88,12 @@ std::optional<Bound> read_site(const audit::Table& table, std::uint32_t place,
 }  // namespace
 
 std::string symbol_of(const audit::Site& site) { return text_in(site.symbol); }
+
+std::string mapped_path(const std::string& path) {
+  std::error_code error;
+  const std::string found = fs::canonical(path, error);
+  return error ? path : found;
+}
 
 std::string operation_of(const std::string& symbol) {
   const std::string small = lower(symbol);
@@ -164,7 +164,7 @@ std::map<std::string, bool> blas_files(const audit::Table& table) {
   std::map<std::string, bool> files;
   for (const audit::File& file : table.files) {
     if (load(file.state) != audit::kReady || load(file.has_blas) == 0) continue;
-    bool& called = files[canonical(text_in(file.path))];
+    bool& called = files[mapped_path(text_in(file.path))];
     called = called || load(file.others_called) != 0;
   }
   return files;

@@ -52,6 +52,9 @@ std::map<std::string, bool> blas_files(const audit::Table& table);
 // Of the symbol of a site.
 std::string symbol_of(const audit::Site& site);
 
+// A path of the loader's as the process's map has it: without links.
+std::string mapped_path(const std::string& path);
+
 // "dgemm" of each name that it has: dgemm_, DGEMM, cblas_dgemm_64, scipy_dgemm_64_.
 std::string operation_of(const std::string& symbol);
 
