@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/blas/exact/count_file.h"
@@ -20,12 +22,12 @@ using ::testing::HasSubstr;
 TEST(ExactWish, NamesACallOrEachOfMany) {
   const auto first = observe::parse_exact_wish("--exact", "cblas_sgemm");
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->symbol, "cblas_sgemm");
+  EXPECT_EQ(first->name, "cblas_sgemm");
   EXPECT_EQ(first->first, 1U);
   EXPECT_EQ(first->every, 0U);
   const auto fifth = observe::parse_exact_wish("--exact", "dgemm_:5");
   ASSERT_TRUE(fifth);
-  EXPECT_EQ(fifth->symbol, "dgemm_");
+  EXPECT_EQ(fifth->name, "dgemm_");
   EXPECT_EQ(fifth->first, 5U);
   const auto each = observe::parse_exact_wish("--exact", "dgetrf_:/100");
   ASSERT_TRUE(each);
@@ -46,6 +48,27 @@ TEST(ExactWish, SaysWhatIsWrong) {
   EXPECT_THAT(unknown.error().hint, HasSubstr("cblas_sgemm"));
 }
 
+TEST(ExactWish, OfARegionOnlyNumbersStandBehindTheColon) {
+  const auto wish = [](std::string_view text) {
+    return observe::parse_exact_region("--exact-region", text);
+  };
+  for (const char* text : {"LINEAR PASS", "a:b", "a::", "std::fill"}) {
+    const auto whole = wish(text);
+    ASSERT_TRUE(whole) << text;
+    EXPECT_EQ(whole->name, text);
+    EXPECT_EQ(whole->first, 1U);
+    EXPECT_TRUE(whole->of_region);
+  }
+  const auto fifth = wish("layer:2:5");
+  ASSERT_TRUE(fifth);
+  EXPECT_EQ(fifth->name, "layer:2");
+  EXPECT_EQ(fifth->first, 5U);
+  EXPECT_EQ(wish("a:/3")->every, 3U);
+  for (const char* text : {"a:0", "a:5x", "a:/", ":2"}) EXPECT_FALSE(wish(text)) << text;
+  EXPECT_TRUE(wish(std::string(255, 'x')));
+  EXPECT_FALSE(wish(std::string(256, 'x')));
+}
+
 template <std::size_t kRoom>
 void set(char (&to)[kRoom], const char* text) {
   std::strncpy(to, text, kRoom - 1);
@@ -63,7 +86,7 @@ struct File {
     head.shape = {.m = 4, .n = 5, .k = 6, .form = observe::kRowMajor};
     head.files = 2;
     head.blocks = 3;
-    set(head.symbol, "cblas_sgemm");
+    set(head.name, "cblas_sgemm");
     set(head.library, "/lib/libblas.so.3");
     set(files[0].path, "/nowhere/libblas.so.3");
     set(files[1].path, "/usr/lib/hwprof/libhwprof-exact.so");
@@ -102,6 +125,24 @@ TEST(ExactCalls, SumsWhatRanButNotWhatIsOfHwprof) {
   EXPECT_DOUBLE_EQ(*call->to_model, 241.0 / 240);
 }
 
+TEST(ExactCalls, OfARegionTheProgramDeclaresTheModel) {
+  File file;
+  file.head.of_region = 1;
+  file.head.has_shape = 0;
+  set(file.files[1].path, "/usr/lib/libhwprof.so.0.1.0");
+  for (const double declared : {120.0, 0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
+                                std::numeric_limits<double>::infinity()}) {
+    file.head.declared_flops = declared;
+    const auto call = parse_exact_call(file.bytes());
+    ASSERT_TRUE(call);
+    EXPECT_EQ(call->symbol, "");
+    EXPECT_EQ(call->region, "cblas_sgemm");
+    EXPECT_EQ(call->count->instructions, 32U);
+    EXPECT_EQ(call->model_flops.has_value(), declared == 120.0);
+    EXPECT_EQ(call->to_model.has_value(), declared == 120.0);
+  }
+}
+
 TEST(ExactCalls, AReasonStandsInPlaceOfNumbers) {
   File file;
   file.head.counted = 0;
@@ -133,12 +174,12 @@ TEST(ExactCalls, FilesThatLieAreRefused) {
 
 TEST(ExactCalls, ReadNothingBeyondTheirEnd) {
   File file;
-  std::memset(file.head.symbol, 'x', sizeof(file.head.symbol));
+  std::memset(file.head.name, 'x', sizeof(file.head.name));
   std::memset(file.files[0].path, 'y', sizeof(file.files[0].path));
   file.blocks[2].file = 77;
   const auto call = parse_exact_call(file.bytes());
   ASSERT_TRUE(call);
-  EXPECT_EQ(call->symbol.size(), sizeof(file.head.symbol));
+  EXPECT_EQ(call->symbol.size(), sizeof(file.head.name));
   EXPECT_FALSE(call->model_flops) << "of no routine";
   std::mt19937 random(3);
   const std::string good = File().bytes();

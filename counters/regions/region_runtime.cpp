@@ -51,6 +51,10 @@ hwprof_memory* memory_of_caller() {
   return hwprof_memory_of_thread == nullptr ? nullptr : hwprof_memory_of_thread();
 }
 
+const RegionWatcher* watcher_of_regions() {
+  return hwprof_watch_regions_1 == nullptr ? nullptr : hwprof_watch_regions_1();
+}
+
 }  // namespace
 
 Result<RegionSetup> choose_region_events(std::string_view events) {
@@ -72,7 +76,7 @@ struct RegionRuntime::Member {
       : counters(std::move(open_counters)),
         trace(std::move(ring)),
         regions(number, events, counters ? &*counters : nullptr, clock, memory_of_caller(),
-                trace.get()) {}
+                trace.get(), watcher_of_regions()) {}
 
   std::optional<ThreadCounters> counters;
   std::unique_ptr<RegionTrace> trace;

@@ -32,7 +32,8 @@ bool reads_in_user_space(const ThreadCounters* counters) {
 }  // namespace
 
 RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters,
-                           RegionClock clock, hwprof_memory* memory, RegionTrace* trace)
+                           RegionClock clock, hwprof_memory* memory, RegionTrace* trace,
+                           const RegionWatcher* watcher)
     : clock_(clock),
       untraced_clock_(clock),
       last_ticket_(number << kEntryBits),
@@ -41,7 +42,8 @@ RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, Thread
       frames_(kFirstDepth),
       memory_(memory),
       marks_(memory == nullptr ? 0 : kFirstDepth),
-      trace_(trace) {
+      trace_(trace),
+      watcher_(watcher) {
   top_ = frames_.data();
   last_ = top_ + frames_.size() - 1;
   top_->node = tree_.root();
@@ -51,8 +53,8 @@ RegionThread::RegionThread(std::uint64_t number, std::size_t event_count, Thread
 void RegionThread::choose_way() {
   clock_ = trace_ == nullptr ? untraced_clock_ : RegionClock::kKernel;
   const bool counted = reads_in_user_space(counters_);
-  short_way_ =
-      clock_ == RegionClock::kCounter && memory_ == nullptr && (counters_ == nullptr || counted);
+  short_way_ = clock_ == RegionClock::kCounter && memory_ == nullptr && watcher_ == nullptr &&
+               (counters_ == nullptr || counted);
   short_counters_ = short_way_ && counted ? counters_ : nullptr;
 }
 
@@ -75,7 +77,9 @@ RegionThread::Ticket RegionThread::enter_slowly(const char* name) noexcept try {
   if (node != nullptr) {
     Frame& frame = open_frame(node);
     if (memory_ != nullptr) mark_memory();
-    return short_way_ ? begin_fast(frame) : begin(frame);
+    const Ticket ticket = short_way_ ? begin_fast(frame) : begin(frame);
+    if (watcher_ != nullptr) watcher_->entered(node->name.text().c_str(), ticket);
+    return ticket;
   }
   mishaps_.dropped.add(1);
   Frame& frame = *++top_;
@@ -101,6 +105,7 @@ RegionThread::Ticket RegionThread::begin(Frame& frame) noexcept {
 bool RegionThread::leave(Ticket ticket) noexcept {
   const std::uint64_t now = now_of(clock_);
   if (top_->ticket != ticket || ticket == kNoTicket) return leave_outer(ticket, now);
+  tell_leaving(ticket);
   pop(now);
   return true;
 }
@@ -248,6 +253,7 @@ bool RegionThread::leave_outer(Ticket ticket, std::uint64_t now) {
   Frame* at = top_;
   while (at != frames_.data() && at->ticket != ticket) --at;
   if (at == frames_.data()) return false;
+  tell_leaving(ticket);
   mishaps_.left_by_outer.add(static_cast<std::uint64_t>(top_ - at));
   while (top_ >= at) pop(now);
   return true;
@@ -256,6 +262,7 @@ bool RegionThread::leave_outer(Ticket ticket, std::uint64_t now) {
 bool RegionThread::declare(Ticket ticket, double flops, double bytes) {
   for (const Frame* frame = top_; frame != frames_.data(); --frame) {
     if (frame->ticket != ticket) continue;
+    if (watcher_ != nullptr) watcher_->declared(flops);
     if (frame->node == nullptr) return true;
     add(frame->node->flops, flops);
     add(frame->node->bytes, bytes);

@@ -12,6 +12,7 @@
 #include "counters/regions/region_edge.h"
 #include "counters/regions/region_trace.h"
 #include "counters/regions/region_tree.h"
+#include "counters/regions/region_watcher.h"
 
 namespace hwprof {
 
@@ -29,11 +30,12 @@ class RegionThread {
   static constexpr Ticket kNoTicket = 0;
   static constexpr unsigned kEntryBits = 40;
 
-  // `memory` and `trace`: where the thread's allocations are counted, and its calls kept; nullptr:
-  // they are not. With either, edges take the long way; calls that are kept are timed by the
-  // kernel.
+  // `memory` and `trace`: where the thread's allocations are counted, and its calls kept;
+  // `watcher`: who is told of its edges; nullptr: they are not. With any, edges take the long way;
+  // calls that are kept are timed by the kernel.
   RegionThread(std::uint64_t number, std::size_t event_count, ThreadCounters* counters,
-               RegionClock clock, hwprof_memory* memory = nullptr, RegionTrace* trace = nullptr);
+               RegionClock clock, hwprof_memory* memory = nullptr, RegionTrace* trace = nullptr,
+               const RegionWatcher* watcher = nullptr);
   RegionThread(const RegionThread&) = delete;
   RegionThread& operator=(const RegionThread&) = delete;
 
@@ -177,6 +179,10 @@ class RegionThread {
   }
   void stop_user_space();
   bool leave_outer(Ticket ticket, std::uint64_t now);
+  // Before the frame of `ticket` and those above it are closed.
+  void tell_leaving(Ticket ticket) const {
+    if (watcher_ != nullptr) watcher_->leaving(ticket);
+  }
 
   // Where the clock is the processor's, both edges take a short way, with counters that are read in
   // user space, or without any.
@@ -201,6 +207,7 @@ class RegionThread {
   hwprof_memory* memory_;
   std::vector<MemoryMark> marks_;
   RegionTrace* trace_;
+  const RegionWatcher* const watcher_;
 };
 
 }  // namespace hwprof

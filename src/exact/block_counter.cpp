@@ -1,33 +1,29 @@
 // Runs a region in its translation: enters it, goes on where translated code asks for more, sums
 // up.
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
-#include <new>
+#include <utility>
 
 #include "src/exact/engines.h"
-#include "src/exact/session.h"
+#include "src/exact/open_blocks.h"
 #include "src/exact/system_calls.h"
 
-// enter: calls `code` with `argument`, on whose return to hwprof_exact_end translated code goes to
-// hwprof_exact_finished (0), the program's own code to where it says (1): it has left translation.
-// serialise: the CPU drops what it has fetched of code that was written at another address (Intel
-// SDM, vol. 3, "Handling self- and cross-modifying code"); iretq does so everywhere.
+// enter: calls `code` with `argument`; it returns to hwprof_exact_end, and by that out of
+// translation. serialise: the CPU drops what it has fetched of code that was written at another
+// address (Intel SDM, vol. 3, "Handling self- and cross-modifying code"); iretq does so everywhere.
 extern "C" {
 extern const std::ptrdiff_t __rseq_offset __attribute__((weak));  // NOLINT: glibc 2.35's name
-__attribute__((visibility("hidden"))) int hwprof_exact_enter(void* argument, const void* code);
+__attribute__((visibility("hidden"))) void hwprof_exact_enter(void* argument, const void* code);
 __attribute__((visibility("hidden"))) void hwprof_exact_serialise();
 extern __attribute__((visibility("hidden"))) const char hwprof_exact_end[];
-extern __attribute__((visibility("hidden"))) const char hwprof_exact_finished[];
 }
 asm(R"(
   .text
-  .globl hwprof_exact_enter, hwprof_exact_end, hwprof_exact_finished, hwprof_exact_serialise
-  .hidden hwprof_exact_enter, hwprof_exact_end, hwprof_exact_finished, hwprof_exact_serialise
+  .globl hwprof_exact_enter, hwprof_exact_end, hwprof_exact_serialise
+  .hidden hwprof_exact_enter, hwprof_exact_end, hwprof_exact_serialise
   .type hwprof_exact_enter, @function
 hwprof_exact_enter:
   pushq %rbx
@@ -35,11 +31,6 @@ hwprof_exact_enter:
   pushq %rax
   jmpq *%rsi
 hwprof_exact_end:
-  movl $1, %eax
-  popq %rbx
-  ret
-hwprof_exact_finished:
-  xorl %eax, %eax
   popq %rbx
   ret
   .size hwprof_exact_enter, . - hwprof_exact_enter
@@ -63,16 +54,8 @@ hwprof_exact_serialise:
 namespace hwprof::exact {
 namespace {
 
-constexpr std::size_t kStackBytes = 256U << 10U;
-constexpr std::size_t kNotesBytes = std::size_t{64} << 20U;
-
 const std::uint8_t* as_code(std::uint64_t address) {
   return reinterpret_cast<const std::uint8_t*>(address);
-}
-
-bool cpu_has_opmasks() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_AVX512BW) != 0;
 }
 
 // A thread in a restartable sequence (rseq(2), as of tcmalloc) is sent back to its start when it is
@@ -87,50 +70,16 @@ bool in_restartable_sequence() {
   return sequence != 0;
 }
 
-// All that a region needs, mapped apart from the program's heap.
-class Memory {
- public:
-  Memory()
-      : session_(map_zeroed(sizeof(Session))),
-        stack_(map_zeroed(kStackBytes)),
-        notes_(map_zeroed(kNotesBytes)),
-        state_(map_zeroed(state_bytes())) {}
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() {
-    if (session_ != nullptr) {
-      for (CodePiece& piece : session().pieces) unmap_code(piece);
-    }
-    unmap(session_, sizeof(Session));
-    unmap(stack_, kStackBytes);
-    unmap(notes_, kNotesBytes);
-    unmap(state_, state_bytes());
-  }
-  [[nodiscard]] bool complete() const {
-    return session_ != nullptr && stack_ != nullptr && notes_ != nullptr && state_ != nullptr;
-  }
-  // Zeroed pages are a Session; a constructor would touch, and so take, all of them.
-  [[nodiscard]] Session& session() const { return *static_cast<Session*>(session_); }
-  void hand_out() const {
-    Session& to = session();
-    to.stack_top = static_cast<std::uint8_t*>(stack_) + kStackBytes - 56;
-    to.notes = static_cast<std::uint8_t*>(notes_);
-    to.end_of_notes = to.notes + kNotesBytes;
-    to.vector_state = static_cast<std::uint8_t*>(state_);
-    to.counts_opmasks = cpu_has_opmasks();
-  }
-
- private:
-  void *session_, *stack_, *notes_, *state_;
-};
-
 // Where to go on, as an address to run.
 const std::uint8_t* next_code(CodePiece& piece, const SavedRegisters& registers) {
   Session& session = *piece.session;
   Slots& slots = *piece.slots;
   const std::uint64_t target = slots.target;
   const std::uint64_t site = std::exchange(slots.site, 0);
-  if (target == as_number(hwprof_exact_end)) return as_code(as_number(hwprof_exact_finished));
+  if (target == session.ends_at) {
+    session.reached_end = true;
+    return as_code(target);
+  }
   if (in_restartable_sequence()) {
     session.refuse("is of a restartable sequence (rseq)", target);
     return as_code(target);
@@ -151,7 +100,7 @@ const std::uint8_t* next_code(CodePiece& piece, const SavedRegisters& registers)
     key |= kChecked;
   }
   const Block* block = block_at(session, key);
-  // From here on the program runs as it is, and comes to hwprof_exact_end by itself.
+  // From here on the program runs as it is, and comes to the end by itself.
   if (block == nullptr) return as_code(target);
   if (key == target && !block->may_change) {
     session.jumps.minus_address[target % kJumpPlaces] = 0 - target;
@@ -201,23 +150,33 @@ extern "C" void hwprof_exact_dispatch(CodePiece* piece, const SavedRegisters* re
   errno = error;
 }
 
-Result<Counted> count_blocks(void (*run)(void*), void* argument) {
-  const Memory memory;
-  if (!memory.complete()) return environment_error(ENOMEM, "not counted: out of memory");
-  memory.hand_out();
-  Session& session = memory.session();
-  const Block* first = block_at(session, reinterpret_cast<std::uint64_t>(run));
-  if (first == nullptr) return environment_error(session.refusal_errno, describe(session));
-  hwprof_exact_serialise();
-  const bool left = hwprof_exact_enter(argument, first->code) != 0;
+Result<Counted> OpenBlocks::end() {
+  Session& session = memory_.session();
   session.check_code();
   if (session.refusal != nullptr)
     return environment_error(session.refusal_errno, describe(session));
-  if (left) {
+  if (!session.reached_end) {
     return environment_error(
         0, "not counted: the handler of a signal jumped back into the program (siglongjmp)");
   }
   return sum_of(session);
+}
+
+Result<OpenBlocks> OpenBlocks::begin(const void* from, const void* ends_at) {
+  SessionMemory memory;
+  if (!memory.complete()) return environment_error(ENOMEM, "not counted: out of memory");
+  Session& session = memory.session();
+  session.ends_at = as_number(ends_at);
+  const Block* first = block_at(session, as_number(from));
+  if (first == nullptr) return environment_error(session.refusal_errno, describe(session));
+  hwprof_exact_serialise();
+  return OpenBlocks(std::move(memory), first->code);
+}
+
+Result<Counted> count_blocks(void (*run)(void*), void* argument) {
+  TRY(OpenBlocks open, OpenBlocks::begin(reinterpret_cast<const void*>(run), hwprof_exact_end));
+  hwprof_exact_enter(argument, open.code());
+  return open.end();
 }
 
 }  // namespace hwprof::exact

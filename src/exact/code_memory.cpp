@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <initializer_list>
 
+#include "src/exact/exact.h"
+
 namespace hwprof::exact {
 namespace {
 
@@ -28,7 +30,7 @@ void* reserve_near(std::uint64_t address, std::size_t bytes) {
 }
 
 int map_twice(CodePiece& piece, std::uint8_t* to_run_at) {
-  const int file = memfd_create("hwprof-exact", MFD_CLOEXEC);
+  const int file = memfd_create(kCodeFile, MFD_CLOEXEC);
   if (file < 0) return errno;
   int error = 0;
   void* writable = MAP_FAILED;

@@ -20,6 +20,9 @@
 
 namespace hwprof::exact {
 
+// What maps of a process call the memory of translated code, while it is there.
+inline constexpr char kCodeFile[] = "hwprof-exact";
+
 enum class Engine : std::uint8_t {
   kBlocks,  // near native speed
   kSteps,   // a trap an instruction, some 10 us each: what the other is tested against

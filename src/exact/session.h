@@ -60,6 +60,9 @@ struct Session {
   std::uint8_t* stack_top = nullptr;
   std::uint8_t* vector_state = nullptr;
   bool counts_opmasks = false;  // this CPU has kmovq
+  // Whoever gets there runs it as it is: the region is at its end.
+  std::uint64_t ends_at = 0;
+  bool reached_end = false;
   // The first reason why the counts are not those of the region, with the place of it.
   const char* refusal = nullptr;
   std::uint64_t refused_at = 0;

@@ -27,10 +27,12 @@ def python_with(module):
 
 @unittest.skipUnless(platform.machine() == "x86_64", "exact counting is for x86-64")
 class ExactTest(CliTest):
+    option = "--exact"
+
     def exact(self, what, *command, options=(), **popen):
         """Runs `command`; returns (completed process, report)."""
         path = self.path("report.json")
-        done = hwprof("run", "--no-ladder", "--no-samples", "--no-counters", "--exact", what,
+        done = hwprof("run", "--no-ladder", "--no-samples", "--no-counters", self.option, what,
                       "--format", "json", "-o", path, *options, "--", *command, **popen)
         with open(path) as file:
             return done, json.load(file)

@@ -15,6 +15,7 @@
 #include "src/blas/evidence/call_candidates.h"
 #include "src/blas/exact/exact_calls.h"
 #include "src/blas/providers/providers.h"
+#include "src/exact/exact.h"
 #include "src/observe/audit/float_flags.h"
 #include "src/observe/calls/audit.h"
 #include "src/observe/calls/execution_watch.h"
@@ -92,11 +93,14 @@ using ExecutionCount = observe::ExecutionWatch::Count;
 // Of the mapped files those whose own code may have called a routine in them: a library of a BLAS
 // does so in LAPACK and in other functions that are not counted. One that only has the name of a
 // BLAS and exports none may do so in each. Files that cannot be looked at are among them.
-std::vector<std::string> find_own_routines(const std::set<std::string>& files,
+// `counted`: some of the program's code ran in copies of it.
+std::vector<std::string> find_own_routines(const std::set<std::string>& files, bool counted,
                                            const std::map<std::string, bool>& blas_files,
                                            const report::Called& called) {
   std::vector<std::string> own;
+  const std::string copies = fmt::format("/memfd:{} ", exact::kCodeFile);
   for (const std::string& path : files) {
+    if (counted && path.starts_with(copies)) continue;
     const auto blas = blas_files.find(path);
     const bool served_more =
         blas == blas_files.end() || blas->second ||
@@ -285,20 +289,28 @@ bool add_missed(observe::Uprobes& uprobes, const observe::Audit& audit,
 // Why of the calls that were to be counted exactly some have no count, or there are none.
 std::string missing_counts(const observe::ExactWish& wish, const observe::Audit::ExactTally& tally,
                            std::size_t counts, const report::Called& called) {
+  if (tally.calls < wish.first && wish.of_region) {
+    return fmt::format(
+        "the region {} was {}, as far as the libhwprof of the program told", wish.name,
+        tally.calls == 0 ? "never entered" : fmt::format("entered {} times only", tally.calls));
+  }
   if (tally.calls < wish.first) {
     std::set<std::string> symbols;
     for (const auto* calls : {&called.calls, &called.lapack})
       for (const report::CallSite& site : *calls) symbols.insert(site.symbol);
-    symbols.erase(wish.symbol);
+    symbols.erase(wish.name);
     return fmt::format(
-        "{} was {}, as far as calls are seen{}", wish.symbol,
+        "{} was {}, as far as calls are seen{}", wish.name,
         tally.calls == 0 ? "never called" : fmt::format("called {} times only", tally.calls),
         symbols.empty() ? "" : fmt::format("; called were {}", fmt::join(symbols, ", ")));
   }
   std::string reason;
   const auto add = [&](std::uint64_t calls, const char* why) {
-    if (calls > 0)
-      reason += fmt::format("{}{} {}", reason.empty() ? "" : "; ", calls_text(calls), why);
+    if (calls == 0) return;
+    const std::string what = wish.of_region
+                                 ? fmt::format("{} entr{}", calls, calls == 1 ? "y" : "ies")
+                                 : calls_text(calls);
+    reason += fmt::format("{}{} {}", reason.empty() ? "" : "; ", what, why);
   };
   add(tally.without_counter,
       "came from a process without libhwprof-exact (it changed LD_PRELOAD, or ignores it)");
@@ -417,7 +429,8 @@ report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) 
     if (state.called.how == "audit" && executions && !all_seen &&
         std::none_of(calls.begin(), calls.end(), is_work))
       state.called.own_routines =
-          find_own_routines(state.executions->files(), state.audit->blas_files(), state.called);
+          find_own_routines(state.executions->files(), state.exact_calls.has_value(),
+                            state.audit->blas_files(), state.called);
   }
   if (state.uprobes && state.called.how == "none")
     finish_uprobes(*state.uprobes, left, exit_code, state.called);

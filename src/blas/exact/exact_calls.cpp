@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -50,10 +51,11 @@ Result<CountHead> read_head(const std::string& bytes) {
   return head;
 }
 
-// What hwprof has between the caller and the routine.
+// What hwprof has between the caller and the routine, and at the edges of a region and in it.
 bool is_own(const std::string& path) {
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-  return name == "libhwprof-exact.so" || name == "libhwprof-audit.so";
+  return name == "libhwprof-exact.so" || name == "libhwprof-audit.so" ||
+         name.starts_with("libhwprof.so");
 }
 
 std::vector<PlacedBlock> blocks_of(const CountHead& head, const char* at) {
@@ -109,11 +111,13 @@ model::ExactCount sum_of(std::span<const PlacedBlock> blocks, const SymbolOf& sy
 Result<model::ExactCall> parse(const std::string& bytes, const SymbolOf& symbol_of) {
   TRY(const CountHead head, read_head(bytes));
   model::ExactCall call;
-  call.symbol = text_of(head.symbol);
+  (head.of_region != 0 ? call.region : call.symbol) = text_of(head.name);
   call.call = head.call;
   call.caller = observe::mapped_path(text_of(head.caller));
   call.library = observe::mapped_path(text_of(head.library));
   if (head.has_shape != 0) set_shape(head.shape, call);
+  if (head.declared_flops > 0 && std::isfinite(head.declared_flops))
+    call.model_flops = head.declared_flops;
   if (head.counted == 0) {
     const std::string hint = text_of(head.hint);
     call.reason = text_of(head.reason) + (hint.empty() ? "" : "; " + hint);

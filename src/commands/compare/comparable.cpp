@@ -257,7 +257,7 @@ Result<void> add_rows(const Run& run, Comparable& to) {
   to.rows.push_back({kWholeProgram, "user time", "user time", std::move(user)});
   if (run.regions) add_regions(*run.regions, to);
   for (const report::ExactCall& call : run.exact) {
-    const std::string name = fmt::format("{}, call {}", call.symbol, call.call);
+    const std::string name = report::label_of(call);
     to.rows.push_back({"calls counted exactly", name, name, {}});
     set_exact(to.rows.back(), call.count, call.reason);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <set>
 
 #include "counters/perf/counting.h"
 #include "src/blas/evidence/called.h"
@@ -133,6 +135,25 @@ void warn_of_left(const std::vector<observe::LeftProcess>& left, report::Run& re
                    left.size() == 1 ? "goes" : "go", names));
 }
 
+// What the regions of a program and the entries that were counted exactly say of each other.
+void tell_exact_entries(report::Run& record) {
+  std::set<std::string> names;
+  if (record.regions)
+    for (const report::Region& region : record.regions->rows) names.insert(region.name);
+  if (record.exact.empty() && !record.exact_reason.empty()) {
+    record.exact_reason += names.empty()
+                               ? "; the program reported no region"
+                               : fmt::format("; its regions are {}", fmt::join(names, ", "));
+  }
+  if (record.regions && !record.exact.empty()) {
+    record.regions->notes.push_back(fmt::format(
+        "{} counted exactly, which takes longer than the work: times of that region, of those in "
+        "and around it and of the program have it in them.",
+        record.exact.size() == 1 ? report::label_of(record.exact[0]) + " was"
+                                 : fmt::format("{} entries were", record.exact.size())));
+  }
+}
+
 // Of all processes, by path. Absent where no process had any.
 std::optional<report::Regions> regions_of(const RegionFiles& files) {
   const std::vector<report::Regions> processes = files.read();
@@ -220,6 +241,7 @@ Result<report::Run> observe_command(const RunRequest& request, MonitorClient& mo
     record.counters = counting->finish(program.gains_rights ? rights_note(program) : "");
   evidence.finish(record, pids_of(end.left));
   if (regions) record.regions = regions_of(*regions);
+  if (request.exact && request.exact->of_region) tell_exact_entries(record);
   if (layers) take_layers(*layers, record.regions, evidence.calls_by_module(), record);
   if (record.regions)
     record.regions = view_regions(*std::move(record.regions), request.region_view);

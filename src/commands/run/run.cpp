@@ -68,24 +68,33 @@ Observation declare_observation(cli::Options& options, RunRequest& request,
 // Which calls are counted; nothing of it without the stubs that hand them over.
 void declare_exact(cli::Options& options, RunRequest& request, const cli::Option& no_calls) {
   options.group(cli::kWork);
+  const auto exact =
+      options
+          .value(
+              "--exact", "SYMBOL[:CALL]", request.exact, observe::parse_exact_wish,
+              "Count a call of this routine of a BLAS or LAPACK instruction by instruction, "
+              "without "
+              "a PMU: FLOP by vector width, bytes, by function. The first call of the program and "
+              "all that it starts; :5 the fifth; :/100 the first of each 100, 1000 calls at most. "
+              "Only what one thread does can be counted: OPENBLAS_NUM_THREADS, OMP_NUM_THREADS, "
+              "MKL_NUM_THREADS and BLIS_NUM_THREADS are 1 for the command where they are not set. "
+              "x86-64. Default: count none.")
+          .excludes(no_calls);
   options
-      .value("--exact", "SYMBOL[:CALL]", request.exact, observe::parse_exact_wish,
-             "Count a call of this routine of a BLAS or LAPACK instruction by instruction, without "
-             "a PMU: FLOP by vector width, bytes, by function. The first call of the program and "
-             "all that it starts; :5 the fifth; :/100 the first of each 100, 1000 calls at most. "
-             "Only what one thread does can be counted: OPENBLAS_NUM_THREADS, OMP_NUM_THREADS, "
-             "MKL_NUM_THREADS and BLIS_NUM_THREADS are 1 for the command where they are not set. "
-             "x86-64. Default: count none.")
-      .excludes(no_calls);
+      .value("--exact-region", "NAME[:CALL]", request.exact, observe::parse_exact_region,
+             "Count an entry to this region of libhwprof, or with --layers to this module, in the "
+             "same way: from where hwprof_enter() returns to hwprof_leave(). Default: count none.")
+      .excludes(no_calls)
+      .excludes(exact);
   options.check([&request]() -> Result<void> {
     if (!request.exact) return {};
+    const char* const option = request.exact->of_region ? "--exact-region" : "--exact";
 #if !defined(__x86_64__)
-    return usage_error("--exact counts on x86-64 only");
+    return usage_error(fmt::format("{} counts on x86-64 only", option));
 #else
     if (request.calls_by == CallsBy::kUprobes)
       return usage_error(
-          "--exact needs the stubs of the audit library, which --calls-by uprobes "
-          "leaves out",
+          fmt::format("{} needs the audit library, which --calls-by uprobes leaves out", option),
           "leave out --calls-by");
     return {};
 #endif

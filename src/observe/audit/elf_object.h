@@ -134,6 +134,12 @@ class ElfObject {
   [[nodiscard]] u64 function(const char* name) const {
     return reinterpret_cast<u64>(code(name).begin);
   }
+  // The address of a variable that the file exports; 0: there is none.
+  [[nodiscard]] u64 variable(const char* name) const {
+    const Elf64_Sym* found = find_symbol(
+        name, [](const Elf64_Sym& symbol) { return ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT; });
+    return found == nullptr ? 0 : base_ + found->st_value;
+  }
   // Whether a function lies there, and not a variable that has a function's name. `type`: of the
   // symbol by which it was found. What IFUNC has chosen may lie in another file; of hand-written
   // code without a type, and of what has no symbol here, the segment tells.

@@ -22,17 +22,13 @@ inline constexpr u32 kHandoverPlace = 7;
 inline u64 counter_address = 0;  // 0: this process has no libhwprof-exact
 inline Handover handover;        // of one call at a time
 
-inline void find_counter(const Table& table, const ElfObject& object) {
-  if (!kCountsExactly || *table.exact.symbol == '\0' || counter_address != 0) return;
+// Of regions it is told here, before its own code runs.
+inline void find_counter(Table& table, const ElfObject& object) {
+  if (!kCountsExactly || *table.exact.name == '\0' || counter_address != 0) return;
   counter_address = object.function(kCounterName);
-}
-
-// Counts a call of the routine. Its number, where it is one of those that are asked for; else 0.
-inline u64 chosen_call(ExactCalls& exact) {
-  const u64 call = __atomic_fetch_add(&exact.calls, 1, __ATOMIC_RELAXED) + 1;
-  if (exact.every == 0 || call <= exact.first) return call == exact.first ? call : 0;
-  const bool chosen = (call - exact.first) % exact.every == 0;
-  return chosen && load(exact.handed_over) < exact.most ? call : 0;
+  if (counter_address == 0 || table.exact.of_region == 0) return;
+  const auto regions = reinterpret_cast<RegionHandover*>(object.variable(kRegionsName));
+  if (regions != nullptr) *regions = {.wanted = &table.exact, .asks_nothing = &asks_nothing};
 }
 
 // What to call in place of the routine, with `place` as the handover; nullptr: the routine itself,
@@ -64,7 +60,7 @@ inline const void* hand_over(Table& table, const Site& site, u64 call, const voi
 // Of a call of the routine: what to call in its place; nullptr: it is not chosen, or none can be.
 inline const void* counter_of(Table& table, const Site& site, const void* routine, u64 stack_words,
                               const Shape* shape, u64& place) {
-  const u64 call = chosen_call(table.exact);
+  const u64 call = table.exact.choose();
   return call == 0 ? nullptr : hand_over(table, site, call, routine, stack_words, shape, place);
 }
 

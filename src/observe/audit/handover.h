@@ -1,8 +1,9 @@
 // One call that is to be counted instruction by instruction, as the audit library hands it over to
-// libhwprof-exact: both are in the program, built together, each in a namespace of the loader's.
+// libhwprof-exact, or the region of which that one has to count entries: both are in the program,
+// built together, each in a namespace of the loader's.
 #pragma once
 
-#include "src/observe/routines/call_shape.h"
+#include "src/observe/audit/table.h"
 
 namespace hwprof::observe::audit {
 
@@ -20,5 +21,12 @@ struct Handover {
 // The function of libhwprof-exact that stands in for the routine. Called as that, with the address
 // of the Handover in r10.
 inline constexpr char kCounterName[] = "hwprof_exact_call_through";
+
+// A variable of libhwprof-exact, written before any code of it runs, if regions are asked for.
+struct RegionHandover {
+  ExactCalls* wanted;            // of the table, which the program may write
+  const unsigned* asks_nothing;  // not 0: the program limits its system calls
+};
+inline constexpr char kRegionsName[] = "hwprof_exact_regions";
 
 }  // namespace hwprof::observe::audit

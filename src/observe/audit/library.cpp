@@ -160,7 +160,8 @@ void fill(Stub& stub, const void* target, Site* site, const Routine& routine,
   stub.tells = routine.prepared == Prepared::kPrimitive
                    ? find_onednn(ElfObject(library, program_headers), stub.onednn)
                    : routine.prepared != Prepared::kNone;
-  stub.exact = kCountsExactly && routine_names::equal(site->symbol, table->exact.symbol);
+  stub.exact = kCountsExactly && table->exact.of_region == 0 &&
+               routine_names::equal(site->symbol, table->exact.name);
   stub.routine = routine;
 }
 

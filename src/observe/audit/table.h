@@ -18,9 +18,9 @@ static_assert(sizeof(u64) == 8);
 // "HWPROF_CALL_TABLE=/proc/PID/fd/N:NONCE", beside LD_AUDIT. The nonce stands in the table: another
 // file that has come to that place is recognised.
 inline constexpr char kVariable[] = "HWPROF_CALL_TABLE=";
-inline constexpr u64 kMagic = 0x384c4c4143505748;  // "HWPCALL8"
+inline constexpr u64 kMagic = 0x394c4c4143505748;  // "HWPCALL9"
 
-inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48;
+inline constexpr u32 kFiles = 512, kPathBytes = 1024, kSymbolBytes = 48, kExactNameBytes = 256;
 // torch, numpy and a split BLAS (liblapack on libblas on libopenblas) bind some 700.
 inline constexpr u32 kSites = 1024, kShards = 4, kShapes = 64;
 inline constexpr u32 kPreparedCalls = 4096;
@@ -147,13 +147,21 @@ struct alignas(64) ModuleCalls {
 
 // With `run --exact`: the calls `first`, `first` + `every`, ... of a routine, whoever makes them
 // and whatever library serves it, are handed to libhwprof-exact (exact_call.h), at most `most` of
-// them.
+// them. With `--exact-region` the entries to a region of libhwprof: that one finds them itself.
 struct ExactCalls {
-  char symbol[kSymbolBytes];  // "": none
-  u64 first, every, most;     // every 0: the first alone
-  u64 calls;                  // of the routine
+  char name[kExactNameBytes];  // "": none
+  u32 of_region;               // 0: of a routine
+  u64 first, every, most;      // every 0: the first alone
+  u64 calls;                   // or entries
   u64 handed_over, without_counter;
   u64 filtered;  // not handed over, since the process limits its system calls
+
+  // Counts a call. Its number, where it is one of those that are asked for; else 0.
+  u64 choose() {
+    const u64 call = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) + 1;
+    if (every == 0 || call <= first) return call == first ? call : 0;
+    return (call - first) % every == 0 && load(handed_over) < most ? call : 0;
+  }
 };
 
 struct Table {

@@ -135,7 +135,8 @@ std::vector<std::string> Audit::environment(std::uint64_t thread_bytes) const {
 
 void Audit::count_exactly(const ExactWish& wish) {
   audit::ExactCalls& exact = table_->exact;
-  wish.symbol.copy(exact.symbol, sizeof(exact.symbol) - 1);
+  wish.name.copy(exact.name, sizeof(exact.name) - 1);
+  exact.of_region = wish.of_region ? 1 : 0;
   exact.first = wish.first;
   exact.every = wish.every;
   exact.most = kMostExactCalls;

@@ -15,11 +15,6 @@ namespace {
 constexpr std::size_t kMostExactRows = 12;  // in lines of text
 constexpr std::size_t kMostExactLines = 3;  // calls at the head of the report
 
-std::string name_of(const ExactCall& call) {
-  if (call.symbol.empty()) return "a call";
-  return fmt::format("{}, call {}", call.symbol, call.call);
-}
-
 std::string shape_text(const ExactCall& call) {
   if (!call.m || !call.n || !call.k) return std::string(kAbsent);
   const std::string shape = fmt::format("{}x{}x{}", *call.m, *call.n, *call.k);
@@ -30,13 +25,14 @@ std::string shape_text(const ExactCall& call) {
 // operation. sgemm_kernel_HASWELL: 99.2 % of the FLOP, 100 % of these at 256 bit."
 Headline headline_of(const ExactCall& call) {
   if (!call.count)
-    return {.text = sentence(name_of(call) + ": " + given(call.reason)), .good = false};
-  std::string text = name_of(call);
+    return {.text = sentence(label_of(call) + ": " + given(call.reason)), .good = false};
+  std::string text = label_of(call);
   if (call.m) text += ", " + shape_text(call);
   text += fmt::format(": executed {} FLOP", call.count->flops);
   if (call.model_flops && call.to_model)
-    text += fmt::format(", {} times the {:.0f} of its operation", exact_ratio_text(*call.to_model),
-                        *call.model_flops);
+    text +=
+        fmt::format(", {} times the {:.0f} {}", exact_ratio_text(*call.to_model), *call.model_flops,
+                    call.region.empty() ? "of its operation" : "that the program declares");
   if (const auto hotspot = hotspot_of(*call.count))
     text += fmt::format(". {}: {} of the FLOP, {} of these {}",
                         exact_function_cell(hotspot->function->name),
@@ -77,13 +73,13 @@ Table exact_calls_table(const Run& run) {
   Reasons absent;
   for (const ExactCall& call : run.exact) {
     if (!call.count) {
-      absent.add(given(call.reason), name_of(call));
+      absent.add(given(call.reason), label_of(call));
       continue;
     }
     const ExactCount& count = *call.count;
     table.rows.push_back(
         {"",
-         {name_of(call), shape_text(call), fmt::format("{}", count.flops),
+         {label_of(call), shape_text(call), fmt::format("{}", count.flops),
           call.to_model ? exact_ratio_text(*call.to_model) : std::string(kAbsent),
           fmt::format("{}", count.instructions), si(static_cast<double>(count.bytes_loaded), "B"),
           si(static_cast<double>(count.bytes_stored), "B"),
@@ -91,8 +87,9 @@ Table exact_calls_table(const Run& run) {
   }
   if (!table.rows.empty())
     table.notes.emplace_back(
-        "Each instruction of the calling thread from the routine's first to its return; the "
-        "model is 2 m n k of a product (docs/exact.md). Loaded, stored: by instructions.");
+        "Each instruction of the calling thread from the routine's first to its return, or from "
+        "the entry to a region to its end; the model is 2 m n k of a product, of a region the "
+        "FLOP that it declares (docs/exact.md). Loaded, stored: by instructions.");
   append(table.notes, absent.sentences());
   if (!run.exact_reason.empty()) table.notes.push_back(sentence(run.exact_reason));
   return table;
@@ -107,7 +104,7 @@ Table exact_call_functions_table(const Run& run) {
   for (const ExactCall& call : run.exact) {
     if (!call.count || table.rows.size() > 4 * kMostExactRows) continue;
     for (TableRow& row : exact_function_rows("", *call.count)) {
-      row.cells.insert(row.cells.begin(), name_of(call));
+      row.cells.insert(row.cells.begin(), label_of(call));
       table.rows.push_back(std::move(row));
     }
   }

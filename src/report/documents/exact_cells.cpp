@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "src/base/format.h"
@@ -43,13 +44,15 @@ std::string exact_widths_text(const model::FlopsByWidth& widths, std::uint64_t f
 
 std::string exact_function_cell(const std::string& symbol) {
   std::size_t begin = 0, end = symbol.size();
+  constexpr std::string_view kUnnamed = "(anonymous namespace)";
   int depth = 0;
   for (std::size_t i = 0; i < symbol.size(); ++i) {
+    if (symbol.compare(i, kUnnamed.size(), kUnnamed) == 0) i += kUnnamed.size();
     if (symbol[i] == '<') ++depth;
     if (symbol[i] == '>') --depth;
     if (depth != 0) continue;
     if (symbol[i] == ' ') begin = i + 1;
-    if (symbol[i] == '(' && symbol.compare(i, 3, "(an") != 0) {  // an anonymous namespace
+    if (symbol[i] == '(') {
       end = i;
       break;
     }
