@@ -73,6 +73,18 @@ int left_by_outer(int) {
   return done == 2 ? 0 : 5;
 }
 
+// An entry inside itself is an entry.
+int recursion(int) {
+  const hwprof_region outer = hwprof_enter("inner");
+  work();
+  const hwprof_region inner = hwprof_enter("inner");
+  work();
+  hwprof_leave(inner);
+  hwprof_leave(outer);
+  work();
+  return done == 3 ? 0 : 5;
+}
+
 struct Guard {
   hwprof_region region = hwprof_enter("inner");
   ~Guard() { hwprof_leave(region); }
@@ -169,6 +181,7 @@ int main(int count, char** words) {
   const std::map<std::string, std::function<int(int)>> ways = {
       {"plain", plain},
       {"left-by-outer", left_by_outer},
+      {"recursion", recursion},
       {"exception", exception},
       {"longjmp", longjmp_out},
       {"thread-ends", thread_ends},

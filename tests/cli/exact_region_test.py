@@ -86,6 +86,12 @@ class Entries(RegionTest):
                 entry, = self.entries("inner", way)
                 self.assertEqual((self.work_in(entry), entry["flops"]), (2000, 2000))
 
+    def test_a_region_inside_itself(self):
+        entry, = self.entries("inner:/1", "recursion")
+        self.assertEqual((entry["call"], entry["flops"]), (1, 4000))
+        entry, = self.entries("inner:2", "recursion")
+        self.assertEqual(entry["flops"], 2000)
+
     def test_a_name_with_a_colon(self):
         self.assertIn("never entered", self.reason("a:b", "plain"))
         self.assertIn("its regions are inner, outer", self.reason("inner:x", "plain"))

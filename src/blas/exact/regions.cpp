@@ -89,7 +89,8 @@ bool is_wanted(const char* name) {
 std::uint64_t chosen(const char* name) {
   if (!is_wanted(name)) return 0;
   const std::uint64_t call = wanted().choose();
-  if (call == 0) return 0;
+  // Inside one that is being counted it is part of that.
+  if (call == 0 || current.region != nullptr) return 0;
   // To count takes system calls that the program's filter may end it for.
   if (observe::audit::load(*hwprof_exact_regions.asks_nothing) != 0) {
     observe::audit::add(wanted().filtered);
