@@ -1,6 +1,8 @@
 // Calls routines of a BLAS that hwprof is asked to count, or counts one by itself, without hwprof:
 // what both must agree on. Exit 0: results, errno and floating-point state are as they should be.
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +105,32 @@ int forks(int n) {
   return products(2 * n, 1);
 }
 
+// In a thread of the least stack that there is.
+int small_stack(int n) {
+  static int result = 5;
+  static Product product(n);
+  pthread_attr_t attributes;
+  pthread_t thread{};
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 16384);
+  const auto body = [](void*) -> void* {
+    product.run();
+    return nullptr;
+  };
+  if (::pthread_create(&thread, &attributes, body, nullptr) == 0) {
+    ::pthread_join(thread, nullptr);
+    result = product.is_right() ? 0 : 3;
+  }
+  pthread_attr_destroy(&attributes);
+  return result;
+}
+
+// A process whose files may have no more than so many bytes.
+int limited_files(int bytes) {
+  const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+  return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 ? products(33, 1) : 5;
+}
+
 // What a routine returns in a vector register and in a general one, its errno and its rounding.
 int results() {
   const std::vector<double> x = {1, -4, 2}, y = {3, 1, 5};
@@ -126,5 +154,7 @@ int main(int count, char** words) {
   if (way == "threads") return threads(n);
   if (way == "forks") return forks(n);
   if (way == "results") return results();
+  if (way == "small-stack") return small_stack(n);
+  if (way == "limited-files") return limited_files(n);
   return 2;
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 
@@ -48,13 +47,16 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path) {
 }
 
 std::optional<std::string> read_text(int fd) {
+  // Not by way of the stack: in a program that is observed there may be little of it.
+  constexpr std::size_t kAtOnce = 8192;
   std::string text;
-  std::array<char, 8192> buffer{};
   while (true) {
-    const ssize_t got = retry_interrupted([&] { return ::read(fd, buffer.data(), buffer.size()); });
+    const std::size_t had = text.size();
+    text.resize(had + kAtOnce);
+    const ssize_t got = retry_interrupted([&] { return ::read(fd, text.data() + had, kAtOnce); });
     if (got < 0) return std::nullopt;
+    text.resize(had + static_cast<std::size_t>(got));
     if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "src/exact/code_memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +31,9 @@ void* reserve_near(std::uint64_t address, std::size_t bytes) {
 }
 
 int map_twice(CodePiece& piece, std::uint8_t* to_run_at) {
+  // Beyond its limit on files this ends the process, by SIGXFSZ.
+  rlimit largest{};
+  if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < kCodeBytes) return EFBIG;
   const int file = memfd_create(kCodeFile, MFD_CLOEXEC);
   if (file < 0) return errno;
   int error = 0;

@@ -13,6 +13,7 @@ from evidence_harness import CALLER as BLAS_CALLER
 from harness import CliTest, environment, hwprof
 
 CALLER = os.environ.get("EXACT_CALLER")
+SANITIZED = os.environ.get("SANITIZED_PRODUCT")
 STATIC_CALLER = os.environ.get("STATIC_CALLER")
 NUMPY = "import numpy as np; a = np.ones((128, 128), 'f4'); assert ((a @ a) == 128).all()"
 
@@ -93,6 +94,21 @@ class Calls(ExactTest):
         self.assertIsNone(call["model_flops"])
         self.assertIsNone(call["to_model"])
 
+    def test_a_thread_of_the_least_stack(self):
+        call, = self.counted("cblas_sgemm", CALLER, "small-stack", "33")
+        self.assertEqual(call["n"], 33)
+
+    @unittest.skipUnless(SANITIZED, "no address sanitizer, or one in the program itself")
+    def test_a_program_whose_sanitizer_wants_to_be_first(self):
+        done, report = self.exact("cblas_dgemm", SANITIZED)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        call, = report["exact"]
+        self.assertGreaterEqual(call["flops"], 2 * 20 ** 3)
+        # What it is told itself stays.
+        done, _ = self.exact("cblas_dgemm", SANITIZED, env=environment(ASAN_OPTIONS="exitcode=9:help=1"))
+        self.assertIn("verify_asan_link_order", done.stderr)
+        self.assertEqual(done.returncode, 7, done.stderr)
+
     def test_the_report_says_it(self):
         for form in ["text", "markdown"]:
             done = hwprof("run", "--no-ladder", "--no-samples", "--format", form, "--exact",
@@ -141,6 +157,13 @@ class NotCounted(ExactTest):
                                   "20")
         self.assertEqual((done.returncode, report["exact"]), (0, []))
         self.assertIn("without libhwprof-exact", report["exact_reason"])
+
+    def test_a_process_that_limits_its_files(self):
+        for bytes_ in ["0", "8192", "100000"]:
+            done, report = self.exact("cblas_sgemm", CALLER, "limited-files", bytes_)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            reasons = [call["reason"] for call in report["exact"]] + [report["exact_reason"] or ""]
+            self.assertRegex("".join(reasons), "a limit on the size of its files|File too large")
 
     def test_a_program_that_limits_its_system_calls(self):
         done, report = self.exact("sgemm_:5", BLAS_CALLER, "seccomp")

@@ -128,6 +128,13 @@ Result<model::ExactCall> parse(const std::string& bytes, const SymbolOf& symbol_
   return call;
 }
 
+// Behind what the variable is already.
+std::string with_option(const char* variable, const std::string& option) {
+  const char* before = std::getenv(variable);
+  const bool others = before != nullptr && *before != '\0';
+  return fmt::format("{}={}{}{}", variable, others ? before : "", others ? ":" : "", option);
+}
+
 }  // namespace
 
 Result<model::ExactCall> parse_exact_call(const std::string& bytes) {
@@ -148,17 +155,17 @@ Result<ExactCalls> ExactCalls::prepare() {
 }
 
 std::vector<std::string> exact_variables() {
-  std::vector<std::string> names = {"LD_PRELOAD="};
+  std::vector<std::string> names = {"LD_PRELOAD=", "ASAN_OPTIONS="};
   for (const char* name : kNumbersOfThreads) names.push_back(std::string(name) + "=");
   return names;
 }
 
 std::vector<std::string> ExactCalls::environment() const {
-  const char* preloaded = std::getenv("LD_PRELOAD");
-  const bool others = preloaded != nullptr && *preloaded != '\0';
   std::vector<std::string> variables = {
-      fmt::format("LD_PRELOAD={}{}{}", others ? preloaded : "", others ? ":" : "", library_),
-      fmt::format("{}={}", kExactVariable, folder_.path().string())};
+      with_option("LD_PRELOAD", library_),
+      fmt::format("{}={}", kExactVariable, folder_.path().string()),
+      // Else GCC's runtime, which is a library, ends a program in which another one is before it.
+      with_option("ASAN_OPTIONS", "verify_asan_link_order=0")};
   for (std::string& variable : one_thread()) variables.push_back(std::move(variable));
   return variables;
 }

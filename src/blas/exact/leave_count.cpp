@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -60,6 +61,9 @@ void write(const CountHead& head, const Placed& placed) {
   append(bytes, &head, 1);
   append(bytes, placed.files.data(), placed.files.size());
   append(bytes, placed.blocks.data(), placed.blocks.size());
+  // Beyond it a write would end the program, by SIGXFSZ.
+  rlimit largest{};
+  if (::getrlimit(RLIMIT_FSIZE, &largest) != 0 || largest.rlim_cur < bytes.size()) return;
   const std::string path = fmt::format("{}/{}-{}", folder.data(), head.process, head.call);
   const std::string part = path + ".part";
   const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -79,7 +83,7 @@ void write(const CountHead& head, const Placed& placed) {
 
 }  // namespace
 
-void leave_count(CountHead head, const Result<exact::Counted>& counted) {
+void leave_count(CountHead& head, const Result<exact::Counted>& counted) {
   head.process = ::getpid();
   Placed placed;
   if (counted) placed = place(counted->blocks);

@@ -25,8 +25,10 @@ void copy_bounded(char (&to)[kRoom], const char* from) {
   copy_text(to, {from, ::strnlen(from, kRoom - 1)});
 }
 
+// Heads are no objects of the stack: the program's may have few KiB left.
+//
 // `head` says of which call; its process and what was counted, or why nothing was, are filled in.
 // Where no file can be written hwprof misses it, and says so.
-void leave_count(CountHead head, const Result<exact::Counted>& counted);
+void leave_count(CountHead& head, const Result<exact::Counted>& counted);
 
 }  // namespace hwprof::blas

@@ -5,6 +5,7 @@
 // program's errno and floating-point state are, before and behind the routine, as if it were not
 // there.
 #include <cerrno>
+#include <memory>
 
 #include "src/blas/exact/call_through.h"
 #include "src/blas/exact/leave_count.h"
@@ -13,8 +14,9 @@
 namespace hwprof::blas {
 namespace {
 
-CountHead take(observe::audit::Handover& handover, PassedCall& call) {
-  CountHead head;
+std::unique_ptr<CountHead> take(observe::audit::Handover& handover, PassedCall& call) {
+  auto owner = std::make_unique<CountHead>();
+  CountHead& head = *owner;
   head.call = handover.call;
   head.has_shape = handover.has_shape ? 1 : 0;
   head.shape = handover.shape;
@@ -24,7 +26,7 @@ CountHead take(observe::audit::Handover& handover, PassedCall& call) {
   call.routine = handover.routine;
   call.stack_words = handover.stack_words;
   __atomic_store_n(&handover.busy, 0, __ATOMIC_RELEASE);
-  return head;
+  return owner;
 }
 
 struct Region {
@@ -50,9 +52,9 @@ void hwprof_exact_take_call(hwprof::blas::PassedCall* call) {
   using namespace hwprof::blas;
   int& error = errno;
   Region region{.call = *call, .current_errno = error, .error = error};
-  const CountHead head = take(*reinterpret_cast<observe::audit::Handover*>(call->handover), *call);
+  const auto head = take(*reinterpret_cast<observe::audit::Handover*>(call->handover), *call);
   const auto counted = exact::count_call(run, &region, exact::Engine::kBlocks);
   if (!region.ran) run(&region);
-  leave_count(head, counted);
+  leave_count(*head, counted);
   error = region.error;
 }

@@ -4,6 +4,7 @@
 // Calls of the functions below, from one region to the next, come to native code and to code that
 // is being counted alike.
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include "counters/regions/region_watcher.h"
@@ -68,11 +69,11 @@ __thread Current current __attribute__((tls_model("initial-exec")));
 
 observe::audit::ExactCalls& wanted() { return *hwprof_exact_regions.wanted; }
 
-CountHead head_of(std::uint64_t call) {
-  CountHead head;
-  head.call = call;
-  head.of_region = 1;
-  copy_bounded(head.name, wanted().name);
+std::unique_ptr<CountHead> head_of(std::uint64_t call) {
+  auto head = std::make_unique<CountHead>();
+  head->call = call;
+  head->of_region = 1;
+  copy_bounded(head->name, wanted().name);
   return head;
 }
 
@@ -127,7 +128,7 @@ const void* hwprof_exact_begin_region(const char* name, std::uint64_t ticket,
   const int error = errno;
   const auto entered =
       exact::count_from(return_address, reinterpret_cast<const void*>(hwprof_exact_end_region));
-  if (!entered) leave_count(head_of(call), error_of(entered));
+  if (!entered) leave_count(*head_of(call), error_of(entered));
   errno = error;
   if (!entered) return nullptr;
   current = {.region = entered->region, .ticket = ticket, .call = call, .declared_flops = 0};
@@ -139,8 +140,8 @@ void hwprof_exact_end_region() {
   using namespace hwprof::blas;
   const int error = errno;
   const auto counted = exact::end_region(std::exchange(current.region, nullptr));
-  CountHead head = head_of(current.call);
-  head.declared_flops = current.declared_flops;
-  leave_count(head, counted);
+  const auto head = head_of(current.call);
+  head->declared_flops = current.declared_flops;
+  leave_count(*head, counted);
   errno = error;
 }
