@@ -68,6 +68,9 @@ const Record& record<ExactWork>() {
       field<&ExactWork::to_model>("to_model", "",
                                   "`flops` over `model.flops`; null where the model has none")
           .column("exact_to_model"),
+      field<&ExactWork::stepped>("stepped", "",
+                                 "counted by single steps as well (`--engine steps`), equal in "
+                                 "every field"),
       field<&ExactWork::excess>("excess", "", "where FLOP that the model does not have come from"),
       field<&ExactWork::reason>("reason", "", "why nothing was counted")
           .null_if_empty()

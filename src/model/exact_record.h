@@ -43,6 +43,8 @@ struct ExactCount {
 // One piece of work that was to be counted.
 struct ExactWork {
   std::optional<ExactCount> count;  // absent: `reason`
+  // By single steps as well, equal in every field.
+  bool stepped = false;
   std::string reason;               // why there is no count
   std::optional<double> to_model;   // FLOP over those of the model; absent where that has none
   std::vector<std::string> excess;  // where FLOP beyond the model come from, a sentence each

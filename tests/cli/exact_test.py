@@ -7,7 +7,8 @@ import unittest
 import harness
 from harness import CliTest, hwprof
 
-SMALL = ("--shape", "k=2,d_e=48,d_c=32,n=20,l=16,batch=3", "--no-ladder", "-q", "--time-budget", "0.5")
+QUICK = ("--no-ladder", "-q", "--time-budget", "0.5")
+SMALL = ("--shape", "k=2,d_e=48,d_c=32,n=20,l=16,batch=3", *QUICK)
 
 
 def counts_of(done):
@@ -17,8 +18,8 @@ def counts_of(done):
 
 @unittest.skipUnless(platform.machine() == "x86_64", "exact counting is x86-64 only")
 class Exact(CliTest):
-    def profile(self, *arguments):
-        done = hwprof("--exact", *SMALL, "--format", "json", *arguments)
+    def profile(self, *arguments, size=SMALL):
+        done = hwprof("--exact", *size, "--format", "json", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
@@ -63,6 +64,26 @@ class Exact(CliTest):
     def test_the_width_is_that_of_the_kernels_instruction_set(self):
         counts = counts_of(self.profile("--isa", "sse", "--variant", "fused"))
         self.assertEqual(list(counts["conv1d-maxpool", "fused"]["flops_by_width"]), ["128"])
+
+    def test_single_steps_count_the_same(self):
+        few = ("--variant", "simd,fused,reference")
+        tiny = ("--shape", "k=2,d_e=24,d_c=16,n=5,l=4,batch=2", *QUICK)
+        steps = counts_of(self.profile("--engine", "steps", *few, size=tiny))
+        blocks = counts_of(self.profile("--engine", "blocks", *few, size=tiny))
+        for key, exact in steps.items():
+            self.assertIsNone(exact["reason"], key)
+            self.assertEqual((exact.pop("stepped"), blocks[key].pop("stepped")), (True, False))
+            self.assertEqual(exact, blocks[key])
+        done = hwprof("--exact", "--engine", "steps", *tiny, *few)
+        self.assertIn("Both were equal in every field", " ".join(done.stdout.split()))
+
+    def test_more_steps_than_can_be_taken(self):
+        large = ("--shape", "k=2,d_e=300,d_c=128,n=20,l=20,batch=4", *QUICK)
+        exact = counts_of(self.profile("--engine", "steps", "--variant", "reference",
+                                       size=large))["conv1d", "reference"]
+        self.assertIn("is the most", exact["reason"])
+        self.assertNotIn("flops", exact)
+        self.assert_refused("--engine", "steps", names=["--engine", "--exact"])
 
     def test_the_text_has_both_tables(self):
         done = hwprof("--exact", *SMALL, "--full")

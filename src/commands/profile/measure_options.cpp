@@ -45,11 +45,23 @@ void declare_machine(cli::Options& options, MachineOptions& to) {
                 "many passes as the events need.");
 }
 
-cli::Option declare_exact(cli::Options& options, MeasureOptions& to) {
-  return options.flag("--exact", to.exact,
-                      "Count one call of each row instruction by instruction, too, apart from its "
-                      "timing: exact FLOP, bytes and vector widths, without a PMU and the same in "
-                      "every run; x86-64 only. Default: do not.");
+std::vector<cli::Option> declare_exact(cli::Options& options, MeasureOptions& to) {
+  static constexpr cli::Choice<exact::Engine> kEngines[] = {{"blocks", exact::Engine::kBlocks},
+                                                            {"steps", exact::Engine::kSteps}};
+  const cli::Option exact = options.flag(
+      "--exact", to.exact,
+      "Count one call of each row instruction by instruction, too, apart from its timing: exact "
+      "FLOP, bytes and vector widths, without a PMU and the same in every run; x86-64 only. "
+      "Default: do not.");
+  const cli::Option engine =
+      options
+          .value("--engine", "ENGINE", to.exact_engine, cli::choice(kEngines),
+                 "How --exact counts. blocks: a copy of the code, in which each piece counts "
+                 "itself. steps: so, and again by a trap at each instruction of the code itself, "
+                 "some 10 us each, for small shapes: no count unless both are equal. Default: "
+                 "blocks.")
+          .needs(exact);
+  return {exact, engine};
 }
 
 void declare_time_budget(cli::Options& options, BudgetOptions& to) {

@@ -11,6 +11,7 @@
 
 #include "counters/machine/affinity.h"
 #include "src/cli/options.h"
+#include "src/exact/exact.h"
 #include "src/model/regions_record.h"
 #include "src/report/render/write_report.h"
 
@@ -47,6 +48,7 @@ struct MeasureOptions {
   RegionOptions regions;
   Output output;
   bool exact = false;  // count a call of each row without the PMU, too
+  exact::Engine exact_engine = exact::Engine::kBlocks;
   bool quiet = false;
   std::uint64_t seed = 0;            // of inputs and weights
   std::vector<std::string> command;  // as typed, for the report
@@ -56,8 +58,8 @@ struct MeasureOptions {
 void declare_inputs(cli::Options& options, MeasureOptions& to);
 // --pin, --events, --threads, --isa, --passes
 void declare_machine(cli::Options& options, MachineOptions& to);
-// --exact
-cli::Option declare_exact(cli::Options& options, MeasureOptions& to);
+// --exact, --engine
+std::vector<cli::Option> declare_exact(cli::Options& options, MeasureOptions& to);
 // --time-budget
 void declare_time_budget(cli::Options& options, BudgetOptions& to);
 

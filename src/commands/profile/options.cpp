@@ -215,7 +215,7 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
                     "5 ms."));
   cli::no_ladder(options, measure.machine.ladder);
   const OwnOptions counted{.workloads = {kTextCnn, kResnet20, kLayerFile},
-                           .options = {declare_exact(options, measure)}};
+                           .options = declare_exact(options, measure)};
   declare_regions(options, measure.regions);
   options.group(cli::kReport);
   cli::flame(options, measure.regions.flame);

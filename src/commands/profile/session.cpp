@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -30,6 +31,30 @@ constexpr double kLadderSeconds = 2;
 // Threads of a BLAS spin for a while when they have nothing to do: those of OpenBLAS for 2^26
 // cycles (THREAD_TIMEOUT in its Makefile.rule), some 25 ms.
 constexpr std::chrono::milliseconds kUntilThreadsSleep{50};
+
+// With steps both ways: what they execute must be the same in every field, else one of them is
+// wrong.
+Result<exact::Counted> count_by(exact::Engine engine, const std::function<void()>& run) {
+  constexpr std::uint64_t kMostSteps = 5'000'000;  // a minute
+  auto by_blocks = exact::count(run);
+  if (!by_blocks || engine == exact::Engine::kBlocks) return by_blocks;
+  const std::uint64_t instructions = by_blocks->counts.instructions;
+  if (instructions > kMostSteps) {
+    return environment_error(
+        0,
+        fmt::format("not counted: {} instructions would take too long by single steps, and {} "
+                    "is the most",
+                    instructions, kMostSteps),
+        "a smaller --shape, or --engine blocks");
+  }
+  TRY(const exact::Counted by_steps, exact::count(run, exact::Engine::kSteps));
+  if (by_steps.counts == by_blocks->counts) return by_blocks;
+  return environment_error(
+      0, fmt::format("not counted: by single steps it executed {} instructions and {} FLOP, in a "
+                     "copy of the code {} and {}",
+                     by_steps.counts.instructions, by_steps.counts.total_flops(), instructions,
+                     by_blocks->counts.total_flops()));
+}
 
 }  // namespace
 
@@ -275,7 +300,7 @@ report::ExactWork ProfileSession::count_exactly(const Task& task, const BlasLibr
   const bool blas_shares = library != nullptr && task.needs_blas && threads_of(task) > 1;
   if (blas_shares) (void)library->set_threads(1);
   team().set_serial(true);
-  const auto counted = exact::count([&task] { task.run(); });
+  const auto counted = count_by(options.exact_engine, [&task] { task.run(); });
   team().set_serial(false);
   if (blas_shares) (void)library->set_threads(threads_of(task));
   if (!counted) {
@@ -283,6 +308,7 @@ report::ExactWork ProfileSession::count_exactly(const Task& task, const BlasLibr
     return work;
   }
   work.count = own_count(*counted, symbol_of_);
+  work.stepped = options.exact_engine == exact::Engine::kSteps;
   if (task.cost.flops > 0) {
     work.to_model = static_cast<double>(work.count->flops) / task.cost.flops;
   }

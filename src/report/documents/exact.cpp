@@ -29,7 +29,7 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
               .rows = {},
               .notes = {}};
   Reasons excess, absent;
-  bool any = false, threads = false;
+  bool any = false, threads = false, stepped = false;
   for (const Row* each : rows) {
     const Row& row = *each;
     if (!row.exact) continue;
@@ -40,6 +40,7 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
     }
     any = true;
     threads = threads || row.threads > 1;
+    stepped = stepped || row.exact->stepped;
     const ExactCount& count = *row.exact->count;
     const auto number = [](std::uint64_t value) { return si(static_cast<double>(value), ""); };
     table.rows.push_back(
@@ -56,6 +57,11 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
         "Each instruction of one call, counted apart from the timing; the same in every run "
         "(docs/exact.md says what counts as what). Loaded, stored: by instructions, from "
         "wherever.");
+  }
+  if (stepped) {
+    table.notes.push_back(
+        "Counted twice: in a copy of the code, and by a trap at each instruction of the code "
+        "itself (--engine steps). Both were equal in every field.");
   }
   if (threads) {
     table.notes.push_back(
