@@ -1,5 +1,6 @@
 #include "src/model/row.h"
 
+#include "src/model/exact_point.h"
 #include "src/model/fields.h"
 
 namespace hwprof::model {
@@ -66,11 +67,20 @@ std::optional<std::vector<double>> rates_of(double flops, const std::optional<Ti
 }
 
 // The ends of the interval of the time that the rate is made of.
-std::optional<std::vector<double>> gflops_interval(const Row& row) {
-  if (!row.gflops) return std::nullopt;
-  return row.cpu_time_ns ? rates_of(row.model.flops, row.cpu_time_ns)
-                         : rates_of(row.model.flops, row.time_ns);
+std::optional<std::vector<double>> rates_of(double flops, const Row& row) {
+  return row.cpu_time_ns ? rates_of(flops, row.cpu_time_ns) : rates_of(flops, row.time_ns);
 }
+
+std::optional<std::vector<double>> gflops_interval(const Row& row) {
+  return row.gflops ? rates_of(row.model.flops, row) : std::nullopt;
+}
+
+std::optional<std::vector<double>> exact_gflops_interval(const Row& row) {
+  if (!exact_gflops(row)) return std::nullopt;
+  return rates_of(static_cast<double>(row.exact->count->flops), row);
+}
+
+bool asked_for_exact(const Row& row) { return row.exact.has_value(); }
 
 std::string outlier_count(const Repetition& repeated) {
   return repeated.outliers_reason.empty() ? std::to_string(repeated.outliers.size()) : "";
@@ -284,6 +294,19 @@ const Record& record<Row>() {
       computed<counted_flops_reason>("counted_to_model_flops_reason", "", "why it is null")
           .null_if_empty(),
       field<&Row::exact>("exact", "", "with `--exact`").left_out_if_absent().columns_inside(),
+      computed<exact_intensity>("exact.intensity", "FLOP/B",
+                                "executed FLOP over bytes loaded and stored; null: no FLOP")
+          .only_if<asked_for_exact>(),
+      computed<exact_gflops>("exact.gflops", "GFLOP/s",
+                             "executed FLOP over the time that `gflops` is of, which is apart from "
+                             "the count")
+          .only_if<asked_for_exact>(),
+      computed<exact_gflops_interval>("exact.gflops_ci95", "GFLOP/s",
+                                      "by the ends of that time's interval; null: it has none")
+          .only_if<asked_for_exact>(),
+      computed<exact_gflops_reason>("exact.gflops_reason", "", "why it is null")
+          .null_if_empty()
+          .only_if<asked_for_exact>(),
       field<&Row::optimised>("optimised", "", "false: the naive reference"),
       by_name<&Row::counters, &EventCount::name>("counters", "", "by event"),
   };

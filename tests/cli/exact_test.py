@@ -39,6 +39,13 @@ class Exact(CliTest):
             self.assertEqual(sum(function["flops"] for function in exact["by_function"]), exact["flops"])
             self.assertEqual(sum(function["instructions"] for function in exact["by_function"]),
                              exact["instructions"])
+            if exact["flops"]:
+                bytes_moved = exact["bytes_loaded"] + exact["bytes_stored"]
+                self.assertAlmostEqual(exact["intensity"], exact["flops"] / bytes_moved, delta=1e-9, msg=(op, variant))
+                self.assertGreater(exact["gflops"], 0, (op, variant))
+            else:
+                self.assertEqual((exact["intensity"], exact["gflops"], exact["gflops_reason"]),
+                                 (None, None, "it executed no FLOP"), (op, variant))
             if exact["to_model"] not in (None, 1):
                 self.assertTrue(exact["excess"], (op, variant))
         # 3 documents of 20 words, 19 positions each, 32 filters of 2 x 48 numbers.
