@@ -96,7 +96,7 @@ class Exact(CliTest):
         done = hwprof("--exact", *SMALL, "--full")
         self.assertEqual(done.returncode, 0, done.stderr)
         for words in ("Executed, counted exactly (a call)", "Executed by function (a call)",
-                      "the same in every run", "1.000"):
+                      "the same in every run", "1.000", "FLOP/byte, GFLOP/s: FLOP executed"):
             self.assertIn(words, done.stdout)
 
     def test_a_report_without_it_has_nothing_of_it(self):

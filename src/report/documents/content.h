@@ -99,8 +99,9 @@ Table outliers_table(const Repeats& repeats);
 std::vector<Headline> fix_headlines(const Fix& fix);
 Table fix_table(const Fix& fix);
 
-// exact.cpp: of --exact; each empty where it was not given.
-Table exact_table(const std::string& title, const std::vector<const Row*>& rows);
+// exact.cpp: of --exact; each empty where it was not given. `list`: where `rows` stand in the JSON.
+Table exact_table(const std::string& title, const std::string& list,
+                  const std::vector<const Row*>& rows);
 Table exact_functions_table(const std::vector<Row>& rows);
 
 // exact_calls.cpp: of `run --exact`; each empty where it was not given.

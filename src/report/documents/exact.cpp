@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/base/format.h"
+#include "src/model/exact_point.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/exact_cells.h"
 #include "src/report/documents/reasons.h"
@@ -16,7 +17,8 @@ constexpr bool kOnlyInFull = true;
 
 }  // namespace
 
-Table exact_table(const std::string& title, const std::vector<const Row*>& rows) {
+Table exact_table(const std::string& title, const std::string& list,
+                  const std::vector<const Row*>& rows) {
   Table table{.title = title,
               .columns = {{"variant", true},
                           {"FLOP"},
@@ -24,14 +26,16 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
                           {"instruc-\ntions"},
                           {"loaded"},
                           {"stored"},
+                          {"FLOP/\nbyte", false, kOnlyInFull},
+                          {"GFLOP/s", false, kOnlyInFull},
                           {"lanes\noff", false, kOnlyInFull},
                           {"FLOP by vector width", true}},
               .rows = {},
               .notes = {}};
   Reasons excess, absent;
   bool any = false, threads = false, stepped = false;
-  for (const Row* each : rows) {
-    const Row& row = *each;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = *rows[i];
     if (!row.exact) continue;
     const std::string name = name_of(row);
     if (!row.exact->count) {
@@ -43,13 +47,18 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
     stepped = stepped || row.exact->stepped;
     const ExactCount& count = *row.exact->count;
     const auto number = [](std::uint64_t value) { return si(static_cast<double>(value), ""); };
+    const auto three = [](const std::optional<double>& value) {
+      return value ? significant(*value, 3) : std::string(kAbsent);
+    };
     table.rows.push_back(
         {group_of(row),
          {row.variant, number(count.flops),
           row.exact->to_model ? exact_ratio_text(*row.exact->to_model) : std::string(kAbsent),
           number(count.instructions), si(static_cast<double>(count.bytes_loaded), "B"),
-          si(static_cast<double>(count.bytes_stored), "B"), number(count.masked_lanes_off),
-          exact_widths_text(count.flops_by_width, count.flops)}});
+          si(static_cast<double>(count.bytes_stored), "B"), three(exact_intensity(row)),
+          three(exact_gflops(row)), number(count.masked_lanes_off),
+          exact_widths_text(count.flops_by_width, count.flops)},
+         fmt::format("/{}/{}/exact", list, i)});
     for (const std::string& sentence : row.exact->excess) excess.add(sentence, name);
   }
   if (any) {
@@ -71,6 +80,12 @@ Table exact_table(const std::string& title, const std::vector<const Row*>& rows)
   append(table.notes, excess.sentences());
   append(table.notes, absent.sentences());
   table.brief = table.notes;
+  if (any) {
+    table.notes.push_back(
+        "FLOP/byte, GFLOP/s: FLOP executed, over the bytes loaded and stored, and over the time of "
+        "the row, which is apart from the count. Most of these bytes come from L1, so its "
+        "bandwidth bounds such a row, not memory's.");
+  }
   return table;
 }
 

@@ -210,7 +210,7 @@ void add_layers(const Profile& profile, Document& document) {
   document.in(Section::kCounters).add(layer_counters_table(first, layers.nothing), Detail::kFull);
   std::vector<const Row*> rows;
   for (const LayerRow& layer : first.layers) rows.push_back(&layer.row);
-  document.add(exact_table("Executed by each layer, counted exactly (a call)", rows),
+  document.add(exact_table("Executed by each layer, counted exactly (a call)", "layers", rows),
                Detail::kFull);
 }
 

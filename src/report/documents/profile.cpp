@@ -7,6 +7,7 @@
 
 #include "src/base/format.h"
 #include "src/base/text.h"
+#include "src/model/exact_point.h"
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/reasons.h"
@@ -106,6 +107,16 @@ std::string what_a_blas_would_do(const std::vector<Row>& rows) {
                      work_cell(*best), best->library, work_cell(*loops));
 }
 
+bool has_exact_point(const Row& row) { return exact_gflops(row).has_value(); }
+
+bool has_exact_points(const Profile& profile) {
+  if (!profile.layers)
+    return std::any_of(profile.rows.begin(), profile.rows.end(), has_exact_point);
+  const std::vector<LayerRow>& layers = profile.layers->forms.front().layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerRow& layer) { return has_exact_point(layer.row); });
+}
+
 // What the page draws; its sections have them before their tables.
 void add_charts(const Profile& profile, Document& document) {
   const std::vector<Row>& rows = profile.rows;
@@ -115,9 +126,12 @@ void add_charts(const Profile& profile, Document& document) {
                        }));
   if (rates)
     document.in(Section::kRoofline)
-        .add(Chart{"roofline",
-                   "Roofline: GFLOP/s against FLOP per byte of the model, below what "
-                   "this run measured of peak and bandwidth"});
+        .add(Chart{
+            "roofline",
+            fmt::format(
+                "Roofline: GFLOP/s against FLOP per byte of the model{}, below what "
+                "this run measured of peak and bandwidth",
+                has_exact_points(profile) ? " and, in rings, of the instructions executed" : "")});
   document.in(Section::kLayers);
   if (profile.training) document.add(Chart{"training", "Loss and accuracy by epoch, and phases"});
   if (profile.layers) {
@@ -245,7 +259,7 @@ Document profile_document(const Profile& profile) {
   document.add(counters_table(profile), kFull);
   std::vector<const Row*> rows;
   for (const Row& row : profile.rows) rows.push_back(&row);
-  document.add(exact_table("Executed, counted exactly (a call)", rows))
+  document.add(exact_table("Executed, counted exactly (a call)", "rows", rows))
       .add(exact_functions_table(profile.rows), kFull);
   add_layers(profile, document);
   document.in(Section::kLayers).add(passes_table(profile), kFull);
