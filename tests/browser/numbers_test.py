@@ -56,6 +56,13 @@ def rated(rows, prefix):
             if row["gflops"] and row["intensity"]]
 
 
+def rated_executed(report):
+    """What rows executed (--exact) is beside what their models have."""
+    key = "layers" if report.get("layers") else "rows"
+    return [("/%s/%d/exact" % (key, i), row["exact"]["gflops"]) for i, row in enumerate(report[key])
+            if row.get("exact", {}).get("gflops")]
+
+
 def executed_of(report):
     """Samples of a program that was run, or of the passes of a profile."""
     return report["executed"] if "executed" in report else report["blas"]["evidence"]["executed"]
@@ -71,7 +78,7 @@ def rungs(report):
 # What each chart has to show: (pointer, number) of each of its marks, which may have more of other things.
 CHARTS = {
     "roofline": lambda r: rated(*((r["layers"], "/layers") if r.get("layers") else (r["rows"], "/rows")))
-                          + rated(r.get("peers", {"points": []})["points"], "/peers/points"),
+                          + rated_executed(r) + rated(r.get("peers", {"points": []})["points"], "/peers/points"),
     "operations": lambda r: [("/rows/%d" % i, work(row)) for i, row in enumerate(r["rows"]) if work(row)],
     "layers": lambda r: medians(r["layers"], "/layers"),
     "layer-types": lambda r: [("/layer_types/%d" % i, t["elapsed_ns"]) for i, t in enumerate(r["layer_types"])],
@@ -93,6 +100,7 @@ CHARTS = {
 }
 # Charts that each page must have.
 EXPECTED = {
+    "exact": ["roofline", "operations"],
     "peers": ["roofline"],
     "textcnn": ["roofline", "operations", "complexity", "stacks", "ladder", "noise", "regions", "timeline"],
     "threads": ["roofline", "operations", "scaling", "noise"],
@@ -112,6 +120,7 @@ EXPECTED = {
 
 # Lists of which each record is a row of a table.
 RECORDS = {
+    "exact": ["/rows"],
     "peers": ["/rows", "/peers/points"],
     "textcnn": ["/rows", "/regions/rows"],
     "threads": ["/rows"],

@@ -153,6 +153,8 @@ def _compare(maker, name):
 REAL = {
     "textcnn": lambda make, name: make.of_command(
         name, "profile", *SMALL, *ONE_CPU, "--trace", make.path("textcnn.trace.json")),
+    "exact": lambda make, name: make.of_command(
+        name, "profile", *SMALL, *ONE_CPU, "--no-ladder", "--variant", "reference,simd", "--exact"),
     "peers": _peers,
     "threads": lambda make, name: make.of_command(
         name, "profile", *SMALL, "--no-ladder", "--variant", "simd", "--threads", "1,2"),

@@ -6,11 +6,14 @@ import { scaleLog } from "d3-scale";
 import { frame, marks, note, quantity, repaint, width_of } from "./chart.js";
 import { axis, log_ticks, polyline, series_class, shape_path, whisker } from "./axes.js";
 import { draw_ceilings } from "./ceilings.js";
+import { add_entry, draw_links, draw_rings, executed_of, symbol_area } from "./executed.js";
 import { place_labels } from "./labels.js";
-import { has_interval, left_out_text, peer_lines, row_lines, row_name } from "./rows.js";
+import { executed_lines, has_interval, left_out_text, peer_lines, row_lines, row_name } from "./rows.js";
 
-/** @typedef {{row: any, pointer: string, colour: number, shape: number, slow: boolean, peer?: boolean}} Point
- *  `row`: of the profile, or a peer that does the work of one. */
+/** @typedef {{row: any, place: any, pointer: string, colour: number, shape: number, slow: boolean, peer?: boolean,
+ *   executed?: boolean, partner?: any}} Point
+ *  `row`: of the profile, or a peer that does the work of one. `place`: what has intensity and rate: the row, or
+ *  what it executed; then `partner` has those by its model, null where these have no point. */
 
 // A cross of two lines: no shape of a row is without an area.
 const kPeerPath = "M-5,-5L5,5M-5,5L5,-5";
@@ -20,7 +23,12 @@ const kLabel = "Roofline: GFLOP/s against intensity in FLOP/B, both axes logarit
 export function draw(figure, report) {
   const { points, left_out } = points_of(report);
   if (!points.length || !report.peak) return false;
-  repaint(figure, () => paint(figure, report, points));
+  const by_model = points.filter(({ executed }) => !executed);
+  let shown = points;
+  repaint(figure, () => paint(figure, report, shown));
+  if (by_model.length < points.length && by_model.length) {
+    add_entry(figure, (executed) => paint(figure, report, (shown = executed ? points : by_model)));
+  }
   note(figure, left_out_text(left_out));
   return true;
 }
@@ -33,13 +41,17 @@ function points_of(report) {
   const left_out = [];
   for (const key of ["rows", "layers"]) {
     (report[key] ?? []).forEach((/** @type {any} */ row, /** @type {number} */ index) => {
-      if (row.gflops > 0 && row.intensity > 0) {
-        const slow = Boolean(row.far_above);
-        points.push({ row, pointer: `/${key}/${index}`, colour: 0, shape: 0, slow });
+      const pointer = `/${key}/${index}`;
+      const drawn = row.gflops > 0 && row.intensity > 0;
+      if (drawn) {
+        points.push({ row, place: row, pointer, colour: 0, shape: 0, slow: Boolean(row.far_above) });
       } else {
         const why = row.reason ?? row.gflops_reason ?? "no intensity";
         left_out.push({ name: `${row.op} ${row.variant}`, why });
       }
+      const executed = executed_of(row, pointer, drawn);
+      if (executed.point) points.push(executed.point);
+      if (executed.left_out) left_out.push(executed.left_out);
     });
   }
   const peers = peers_of(report);
@@ -57,7 +69,7 @@ function points_of(report) {
 /** @param {any} report @returns {Point[]} */
 function peers_of(report) {
   return (report.peers?.points ?? []).map((/** @type {any} */ row, /** @type {number} */ index) => ({
-    row, pointer: `/peers/points/${index}`, colour: 0, shape: 0, slow: false, peer: true,
+    row, place: row, pointer: `/peers/points/${index}`, colour: 0, shape: 0, slow: false, peer: true,
   })).filter((/** @type {Point} */ { row }) => row.gflops > 0 && row.intensity > 0);
 }
 
@@ -90,9 +102,9 @@ function paint(figure, report, points) {
 function scales(report, points, box, narrow) {
   const bandwidths = /** @type {number[]} */ (Object.values(report.peak.bandwidth_gbs));
   const of_counts = (report.scaling?.counts ?? []).map((/** @type {any} */ count) => count.peak_gflops);
-  const intensities = points.map(({ row }) => row.intensity);
-  const rates = points.flatMap(({ row }) => {
-    return has_interval(row.gflops_ci95) ? [row.gflops, ...row.gflops_ci95] : [row.gflops];
+  const intensities = points.map(({ place }) => place.intensity);
+  const rates = points.flatMap(({ place }) => {
+    return has_interval(place.gflops_ci95) ? [place.gflops, ...place.gflops_ci95] : [place.gflops];
   });
   const highest = Math.max(report.peak.f32_gflops, ...of_counts, ...rates);
   const ridges = bandwidths.map((bandwidth) => report.peak.f32_gflops / bandwidth);
@@ -106,20 +118,29 @@ function scales(report, points, box, narrow) {
 
 /** @param {HTMLElement} figure @param {any} svg @param {Point[]} points @param {{x: any, y: any}} scales */
 function draw_points(figure, svg, points, { x, y }) {
+  draw_links(svg, points, { x, y }, series_of);
   const groups = svg.append("g").selectAll(".point").data(points).enter().append("g")
     .attr("class", (/** @type {Point} */ p) =>
-      `point ${p.slow ? "slow" : series_class(p.colour)}${p.peer ? " peer" : ""}`);
-  groups.filter((/** @type {Point} */ p) => has_interval(p.row.gflops_ci95)).append("path")
+      `point ${series_of(p)}${p.peer ? " peer" : ""}${p.executed ? " executed" : ""}`);
+  const at = (/** @type {Point} */ { place }) => `translate(${x(place.intensity)},${y(place.gflops)})`;
+  groups.filter((/** @type {Point} */ p) => has_interval(p.place.gflops_ci95)).append("path")
     .attr("class", "whisker")
-    .attr("d", (/** @type {Point} */ { row }) =>
-      whisker(x(row.intensity), y(row.gflops_ci95[0]), y(row.gflops_ci95[1]), "vertical"));
-  const at = (/** @type {Point} */ { row }) => `translate(${x(row.intensity)},${y(row.gflops)})`;
+    .attr("d", (/** @type {Point} */ { place }) =>
+      whisker(x(place.intensity), y(place.gflops_ci95[0]), y(place.gflops_ci95[1]), "vertical"));
+  draw_rings(groups.filter((/** @type {Point} */ p) => p.executed), { x, y }, at);
   groups.append("circle").attr("class", "hit").attr("r", 11).attr("transform", at);
   groups.append("path")
     .attr("class", (/** @type {Point} */ p) => (p.row.optimised === false ? "symbol hollow" : "symbol"))
-    .attr("transform", at).attr("d", (/** @type {Point} */ p) => (p.peer ? kPeerPath : shape_path(p.shape)));
-  marks(figure, groups, ({ row, pointer, peer }) =>
-    ({ text: peer ? peer_lines(row) : row_lines(row), pointer, value: row.gflops, key: "gflops" }));
+    .attr("transform", at).attr("d", (/** @type {Point} */ p) => (p.peer ? kPeerPath : shape_path(p.shape, symbol_area(p))));
+  marks(figure, groups, ({ row, place, pointer, peer, executed }) => {
+    const text = peer ? peer_lines(row) : executed ? executed_lines(row) : row_lines(row);
+    return { text, pointer, value: place.gflops, key: "gflops" };
+  });
+}
+
+/** @param {Point} point */
+function series_of({ slow, colour }) {
+  return slow ? "slow" : series_class(colour);
 }
 
 /** What the one mark without a shape of the rows is: beside the title of the axis.
@@ -133,33 +154,36 @@ function draw_legend(svg, box) {
 }
 
 /** @param {Point} point */
-function label_of({ row, slow, peer }) {
+function label_of({ row, slow, peer, executed }) {
   if (peer) return row.name;
+  if (executed) return `${row_name(row)}, executed`;
   return `${row.label === undefined ? row_name(row) : row.op}${slow ? " ▲ slow" : ""}`;
 }
 
-/** A label for all points of one name, at the one in their middle.
+/** A label for all points of one name, at the one in their middle. What was executed has none where a line leads
+ * to its row.
  * @param {any} svg @param {Point[]} points @param {any} place */
 function draw_labels(svg, points, { x, y, box, taken, leaders }) {
   /** @type {Map<string, Point[]>} */
   const groups = new Map();
-  for (const point of points) {
+  for (const point of points.filter(({ partner }) => !partner)) {
     const key = `${point.peer ? point.row.op : ""} ${label_of(point)}`;
     groups.set(key, (groups.get(key) ?? []).concat(point));
   }
   const labels = Array.from(groups.values(), (group) => {
     const name = label_of(group[0]);
-    const middle = median(group, ({ row }) => Math.log(row.gflops)) ?? 0;
-    const off = (/** @type {Point} */ { row }) => Math.abs(Math.log(row.gflops) - middle);
+    const middle = median(group, ({ place }) => Math.log(place.gflops)) ?? 0;
+    const off = (/** @type {Point} */ { place }) => Math.abs(Math.log(place.gflops) - middle);
     const anchor = group.reduce((a, b) => (off(a) <= off(b) ? a : b));
     const text = group.length > 1 ? `${name} ×${group.length}` : name;
     const node = svg.append("text")
-      .attr("class", `point-label ${anchor.slow ? "slow" : series_class(anchor.colour)}`)
+      .attr("class", `point-label ${series_of(anchor)}`)
       .attr("aria-hidden", "true").text(text);
-    return { node, x: x(anchor.row.intensity), y: y(anchor.row.gflops),
+    return { node, x: x(anchor.place.intensity), y: y(anchor.place.gflops),
       width: node.node().getComputedTextLength(), height: 14, anchor };
   });
-  const around = points.map(({ row }) => box_around(x(row.intensity), y(row.gflops), 6));
+  const around = points.map(({ place, executed }) =>
+    box_around(x(place.intensity), y(place.gflops), executed ? 8 : 6));
   const places = place_labels(labels, { texts: taken.texts, points: around.concat(taken.lines) },
     { left: box.left + 2, right: box.right, top: box.top, bottom: box.bottom - 2 });
   labels.forEach(({ node, anchor }, index) => {
@@ -168,7 +192,7 @@ function draw_labels(svg, points, { x, y, box, taken, leaders }) {
     node.attr("x", place.x).attr("y", place.y + 4);
     if (!place.leader) return;
     const [x1, y1, x2, y2] = place.leader;
-    leaders.append("path").attr("class", `leader ${anchor.slow ? "slow" : series_class(anchor.colour)}`)
+    leaders.append("path").attr("class", `leader ${series_of(anchor)}`)
       .attr("d", polyline([[x1, y1], [x2, y2]]));
   });
 }

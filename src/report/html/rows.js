@@ -37,13 +37,18 @@ export function has_interval(interval) {
   return Array.isArray(interval) && interval[0] !== null && interval[1] !== null;
 }
 
+/** Of a layer what it is, too. @param {any} row */
+function full_name(row) {
+  return row.label ? `${row.label} (${row.name ?? row.op})` : row_name(row);
+}
+
 /** What a mark of this row says, a line each. @param {any} row @returns {string[]} */
 export function row_lines(row) {
   const time = work(row);
   const of_network = row.share === undefined || row.share === null ? ""
     : `, ${percent(row.share)} of the network`;
   return [
-    row.label ? `${row.label} (${row.name ?? row.op})` : row_name(row),
+    full_name(row),
     shape_text(row),
     time ? `${duration(time.median)}${interval_text(time.ci95, duration)}${of_network}`
       : `no time: ${row.reason}`,
@@ -54,6 +59,22 @@ export function row_lines(row) {
     row.far_above ? "▲ slow: longer than twice the mean layer" : "",
     row.roofline_flag ? `! ${row.roofline_flag}` : "",
     time ? (row.gflops_reason ?? "") : "",
+  ].filter(Boolean);
+}
+
+/** What the mark of what a row executed (`--exact`) says, a line each. @param {any} row @returns {string[]} */
+export function executed_lines(row) {
+  const { exact } = row;
+  const to_model = exact.to_model === null ? "" : `, ${exact.to_model.toFixed(3)} times the model's`;
+  return [
+    `${full_name(row)}, executed`,
+    shape_text(row),
+    `${quantity(exact.flops)} FLOP counted${to_model}`,
+    `${rate_text(exact)}, over the time of the row, which is apart from the count`,
+    `${quantity(exact.intensity)} FLOP/B: ${quantity(exact.bytes_loaded)}B loaded and ` +
+      `${quantity(exact.bytes_stored)}B stored by instructions`,
+    "bytes as registers see them, most from L1: its bandwidth bounds this point, not memory's",
+    row.threads > 1 ? "one thread did the work of all for the count" : "",
   ].filter(Boolean);
 }
 
