@@ -142,6 +142,68 @@ int main(void) {
 #endif
 """
 
+# Plugins one after another, each closed before the next one is opened, all of one form. KERNEL: has
+# one routine, which the program calls; else calls sgemm_, which it looks up.
+PLUGIN = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#ifdef KERNEL
+KERNEL
+#else
+typedef void (*Product)(const char*, const char*, const int*, const int*, const int*, const float*,
+                        const float*, const int*, const float*, const int*, const float*, float*,
+                        const int*);
+int run(int times) {
+  static float a[16 * 16], b[16 * 16], c[16 * 16];
+  const int n = 16;
+  const float one = 1, zero = 0;
+  Product product = (Product)dlsym(RTLD_DEFAULT, "sgemm_");
+  for (int i = 0; i < times; ++i) product("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);
+  return c[0] == 0;
+}
+#endif
+"""
+DOT = r"""
+double %s(const int* n, const double* x, const int* ix, const double* y, const int* iy) {
+  double sum = %d;
+  for (int i = 0; i < *n; ++i) sum += x[i * *ix] * y[i * *iy];
+  return sum;
+}
+"""
+# PLUGIN SYMBOL TIMES ...; with one of a caller, SYMBOL is "run". What the kernels have computed.
+HOST = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int count, char** words) {
+  static float a[64], c[64];
+  static double x[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+  const int n = 8, one = 1;
+  const float alpha = 1, zero = 0;
+  for (int i = 0; i < 64; ++i) a[i] = 1;
+  for (int i = 1; i + 2 < count; i += 3) {
+    void* plugin = dlopen(words[i], RTLD_NOW);
+    void* found = dlsym(plugin, words[i + 1]);
+    const int times = atoi(words[i + 2]);
+    if (strcmp(words[i + 1], "run") == 0) {
+      if (((int (*)(int))found)(times) != 1) return 2;
+    } else if (strcmp(words[i + 1], "sgemm_") == 0) {
+      void (*product)() = (void (*)())found;
+      for (int k = 0; k < times; ++k)
+        product("N", "N", &n, &n, &n, &alpha, a, &n, a, &n, &zero, c, &n);
+      printf("%g ", c[63]);
+    } else {
+      double (*dot)() = (double (*)())found, sum = 0;
+      for (int k = 0; k < times; ++k) sum = dot(&n, x, &one, x, &one);
+      printf("%g ", sum);
+    }
+    dlclose(plugin);
+  }
+  return 7;
+}
+"""
+
 
 class Addresses(CoverageTest):
     def caller(self, name, *flags, product=None):
@@ -247,6 +309,39 @@ class Addresses(CoverageTest):
                     callers = {os.path.basename(site["caller"]): site["count"]
                                for site in called(report)["calls"]}
                     self.assertEqual(callers, {"libregistry.so": 40, "equal": 3})
+
+    def plugin(self, name, kernel=None):
+        flags = [] if kernel is None else ["-DKERNEL=" + " ".join(kernel.split())]
+        return self.compile(name, PLUGIN, "-shared", "-fPIC", "-w", *flags)
+
+    def observe_plugins(self, *steps):
+        """The report of a program that opens and closes them in turn, and what it writes."""
+        host = self.compile("host", HOST, "-w", *self.needing(self.library), "-ldl")
+        words = [str(word) for step in steps for word in step]
+        done, report = self.observe(host, *words, **self.more())
+        self.assertEqual(done.returncode, 7, done.stderr)
+        return report, done.stdout
+
+    def test_plugins_that_come_to_lie_where_another_was(self):
+        """Tuners, and what compiles kernels: one address is several routines, or those of files."""
+        dot, other = (self.plugin("lib%s.so" % name, DOT % ("ddot_", start))
+                      for name, start in [("dot", 0), ("other", 1)])
+        product = self.plugin("libkernel.so", PRODUCT)
+        report, written = self.observe_plugins((dot, "ddot_", 10), (product, "sgemm_", 20),
+                                               (other, "ddot_", 30), (dot, "ddot_", 5))
+        self.assertEqual(written.split()[:4], ["8", "1", "9", "8"])
+        libraries = {(site["symbol"], os.path.basename(site["library"])): site["count"]
+                     for site in called(report)["calls"]}
+        self.assertEqual(libraries, {("ddot_", "libdot.so"): 15, ("sgemm_", "libkernel.so"): 20,
+                                     ("ddot_", "libother.so"): 30})
+
+    def test_callers_that_come_to_lie_where_another_was(self):
+        """Each one's calls are its own, and not of the file that lay there."""
+        first, second = (self.plugin(name) for name in ["libfirst.so", "libsecond.so"])
+        report, _ = self.observe_plugins((first, "run", 10), (second, "run", 20), (first, "run", 5))
+        callers = {os.path.basename(site["caller"]): site["count"]
+                   for site in called(report)["calls"]}
+        self.assertEqual(callers, {"libfirst.so": 15, "libsecond.so": 20})
 
     def test_code_that_is_no_function_by_its_symbol(self):
         """What IFUNC has chosen has none, and hand-written code has one without a type."""

@@ -106,6 +106,9 @@ class ElfObject {
   struct Span {
     u64 begin = 0, bytes = 0;
     [[nodiscard]] bool contains(u64 address) const { return address - begin < bytes; }
+    [[nodiscard]] bool overlaps(const Span& other) const {
+      return begin < other.begin + other.bytes && other.begin < begin + bytes;
+    }
   };
   // From its first segment to the end of its last one; nothing: that is not known.
   [[nodiscard]] Span span() const {

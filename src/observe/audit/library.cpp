@@ -38,6 +38,7 @@
 #include "src/observe/audit/exact_call.h"
 #include "src/observe/audit/fftw.h"
 #include "src/observe/audit/filters.h"
+#include "src/observe/audit/lock.h"
 #include "src/observe/audit/module_calls.h"
 #include "src/observe/audit/named_routine.h"
 #include "src/observe/audit/onednn.h"
@@ -86,18 +87,7 @@ struct OpenCall {
 static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
 
 Table* table = nullptr;  // nullptr: nothing is counted, every symbol is bound as it would be
-u32 stubs_lock = 0, pending_lock = 0;
-
-// The loader holds no lock of its own where a call binds its symbol. False: given up, since a
-// signal may have come to the thread that holds it.
-bool take(u32& lock) {
-  constexpr int kTries = 100'000;
-  for (int i = 0; i < kTries; ++i) {
-    if (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) == 0) return true;
-  }
-  return false;
-}
-void leave(u32& lock) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
+u32 pending_lock = 0;
 
 // 0: the program lets nobody read the clock.
 u64 ticks() {
@@ -177,17 +167,21 @@ u64 bind(const char* name, const Routine& routine, u64 address, const link_map* 
     return address;
   }
   const auto* target = reinterpret_cast<const void*>(address);
-  u32 stub = find_stub(site, target, kept);
+  const u32 first =
+      kept ? first_kept(target, *site, ElfObject(library, program_headers)) : stub_count;
+  u32 stub = kept ? find_kept(site, first) : find_stub(site, target);
   const bool is_new = stub == stub_count;
-  if (is_new) stub = free_stub(target, kept);
+  if (is_new) stub = free_stub();
   if (stub == kStubs) {
     add(table->unwatched);
   } else if (is_new) {
     fill(stubs[stub], target, site, routine, library);
-    add_stub(stub, code, kept);
+    add_stub(stub, first, code, kept);
+  } else if (kept) {
+    set_code(stubs[stub], code);  // it may lie elsewhere than it did
   }
   leave(stubs_lock);
-  return stub < kStubs ? address_of(kept ? first_kept(target) : stub) : address;
+  return stub < kStubs ? address_of(stubs[stub].first) : address;
 }
 
 // Functions of the C library in whose place ours stand: 0, or ours.
@@ -448,14 +442,16 @@ __attribute__((visibility("default"))) unsigned la_version(unsigned offered) {
 
 __attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmid_t space,
                                                            uintptr_t* cookie) {
+  const ElfObject file(object, program_headers);
   if (space == LM_ID_BASE) {
-    allow_break(ElfObject(object, program_headers));
-    find_counter(*table, ElfObject(object, program_headers));
+    allow_break(file);
+    find_counter(*table, file);
   }
-  const bool is_blas = serves_blas(ElfObject(object, program_headers));
+  forget_callers(file.span());
+  const bool is_blas = serves_blas(file);
   *cookie = reinterpret_cast<uintptr_t>(object) | (is_blas ? kIsBlas : 0);
-  const u32 file = is_blas ? find_file(*table, path_of(object)) : kFiles;
-  if (file < kFiles) __atomic_store_n(&table->files[file].has_blas, 1, __ATOMIC_RELAXED);
+  const u32 place = is_blas ? find_file(*table, path_of(object)) : kFiles;
+  if (place < kFiles) __atomic_store_n(&table->files[place].has_blas, 1, __ATOMIC_RELAXED);
   note_addresses(object);
   return LA_FLG_BINDTO | LA_FLG_BINDFROM;
 }
