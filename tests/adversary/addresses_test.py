@@ -125,13 +125,16 @@ Product registered(Product product) {
   call(product, 20);
   return sgemm_;
 }
+Product looked_up(void) { return (Product)dlsym(RTLD_DEFAULT, "sgemm_"); }
 #else
 Product registered(Product);
+Product looked_up(void);
 static Product volatile own = sgemm_;
 int main(void) {
   Dl_info info;
   if (registered(own) != own || registered(sgemm_) != own) return 1;
   if ((Product)dlsym(RTLD_DEFAULT, "sgemm_") != own) return 2;
+  if (looked_up() != own) return 5;
   if (!dladdr((void*)own, &info) || strcmp(info.dli_sname, "sgemm_") != 0) return 3;
 #ifdef __PIE__  // else it lies in the program itself
   if (!strstr(info.dli_fname, "libproduct.so")) return 4;

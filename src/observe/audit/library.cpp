@@ -479,6 +479,8 @@ __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym* symbol,
   // Who has opened a file asks for a symbol of it next.
   if ((*flags & LA_SYMB_DLSYM) != 0) bind_pending();
   const uintptr_t address = symbol->st_value;
+  // The address of a program's table of calls, which asks us itself, stands for the routine.
+  if (symbol->st_shndx == SHN_UNDEF) return address;
   const link_map* of = object_of(*library);
   if (const u64 ours = replace(name, address); ours != 0) return ours;
   NamedRoutine found;
