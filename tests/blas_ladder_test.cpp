@@ -118,6 +118,50 @@ TEST(RungOutput, IsAnErrorUnlessItHoldsNumbers) {
   EXPECT_EQ(result->peak_fraction, 0.5);
 }
 
+TEST(DenormalOutput, IsAnErrorUnlessItHoldsNumbers) {
+  for (const char* wrong :
+       {"", "[1]", "{}", R"({"denormal_operands":[1,2,3],"rounds":6})",
+        R"({"denormal_operands":[1,2],"denormal_results":[1,2,3],"rounds":6})",
+        R"({"denormal_operands":[1,"2",3],"denormal_results":[1,2,3],"rounds":6})",
+        R"({"denormal_operands":[1,0,3],"denormal_results":[1,2,3],"rounds":6})",
+        R"({"denormal_operands":[1,2,3],"denormal_results":[1,2,3],"rounds":-6})"}) {
+    EXPECT_FALSE(parse_denormal_output(wrong)) << wrong;
+  }
+  EXPECT_EQ(parse_denormal_output(R"({"error":"it has no sgemm_"})").error().what,
+            "it has no sgemm_");
+  const auto cost = parse_denormal_output(
+      R"({"denormal_operands":[1,2,3],"denormal_results":[4,5,6],"rounds":7})");
+  ASSERT_TRUE(cost);
+  EXPECT_EQ(cost->operands, 2);
+  EXPECT_EQ(cost->operands_interval.low, 1);
+  EXPECT_EQ(cost->results, 5);
+  EXPECT_EQ(cost->results_interval.high, 6);
+  EXPECT_EQ(cost->rounds, 7U);
+}
+
+TEST(DenormalCall, IsOneThatAReplayBounds) {
+  report::CallSite site;
+  site.symbol = "sgemm_";
+  site.shapes = {{.m = 9, .n = 9, .k = 9, .count = 1000},
+                 {.m = 64, .n = 8, .k = 16, .count = 5},
+                 {.m = 2000, .n = 2000, .k = 2000, .count = 1}};
+  EXPECT_THAT(denormal_call(site).error().what, HasSubstr("no shape of sgemm_ is known"));
+  site.shapes[1].numbers.denormal_calls = 5;
+  site.shapes[1].numbers.denormal_time_ns = 100;
+  site.shapes[2].numbers.denormal_calls = 1;
+  site.shapes[2].numbers.denormal_time_ns = 50;
+  ASSERT_TRUE(denormal_call(site));
+  EXPECT_EQ(denormal_call(site)->shape.m, 64U);
+  site.shapes[2].numbers.denormal_time_ns = 1e9;
+  ASSERT_TRUE(denormal_call(site));
+  EXPECT_LT(denormal_call(site)->shape.m, 500U) << "a part of it";
+  // What was in the result before is added: nothing that is known here bounds it.
+  for (const char* symbol : {"strsm_", "saxpy_", "sger_", "sgemm_batch_", "fftw_execute"}) {
+    site.symbol = symbol;
+    EXPECT_THAT(denormal_call(site).error().what, HasSubstr("other things than sums of products"));
+  }
+}
+
 TEST(Results, OfARealLibraryAreRightAndHaveTheSameBitsTwice) {
   const auto library = BlasLibrary::load("libopenblas.so.0");
   ASSERT_TRUE(library) << library.error().what;
@@ -226,6 +270,28 @@ std::vector<std::string> environment_that_loads(std::vector<std::string> environ
     environment.push_back(fmt::format("LD_LIBRARY_PATH={}", folders));
   }
   return environment;
+}
+
+TEST_F(LadderTest, MeasuresWhatDenormalNumbersCostACall) {
+  const auto cost_of = [&](const std::string& call) {
+    return denormal_cost_in_child(RUNG_MAIN,
+                                  {.library = library_->path(),
+                                   .cpus = {},
+                                   .expected_core = "",
+                                   .peak_isa = "",
+                                   .denormals = call},
+                                  environment_that_loads({}), milliseconds(20'000));
+  };
+  for (const char* call : {"sgemm_:32:32:32:0:1", "cblas_dgemv:64:1:64:1:1", "ddot_:1:1:300:0:1"}) {
+    const auto cost = cost_of(call);
+    ASSERT_TRUE(cost) << call << ": " << cost.error().what;
+    EXPECT_GE(cost->rounds, 6U);
+    EXPECT_GT(cost->operands_interval.low, 0);
+    EXPECT_LE(cost->results_interval.low, cost->results);
+    EXPECT_GE(cost->results_interval.high, cost->results);
+  }
+  EXPECT_EQ(cost_of("dgbmv_:4:4:4:0:1").error().what, "dgbmv_ cannot be made again");
+  EXPECT_EQ(cost_of("sgemm_:4:4").error().what, "the call cannot be read");
 }
 
 TEST_F(LadderTest, MakesTheCallsOfAProgramAgain) {

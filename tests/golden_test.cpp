@@ -579,6 +579,17 @@ report::Run made_run() {
                   .nan_operands = 2,
                   .infinite_operands = 1,
                   .denormal_operands = 3};
+  site.denormal_replay = {.m = 64,
+                          .n = 48,
+                          .k = 32,
+                          .operands_ratio = 1.25,
+                          .operands_low = 1.125,
+                          .operands_high = 1.5,
+                          .results_ratio = 4,
+                          .results_low = 3.5,
+                          .results_high = 4.5,
+                          .rounds = 21,
+                          .reason = ""};
   site.nan_first = true;
   CallSite other;
   other.symbol = "dgemm_";

@@ -58,6 +58,48 @@ TEST_F(NumberFindings, SayOnlyTheShareWhereNothingCanBeCompared) {
                                 Not(HasSubstr("times slower")))));
 }
 
+TEST_F(NumberFindings, SayWhatAReplayBoundsWhereNothingCanBeCompared) {
+  met(1000, std::nullopt);
+  report::DenormalReplay& replay = site().denormal_replay.emplace();
+  replay.m = replay.n = replay.k = 64;
+  replay.operands_ratio = 1.02;
+  replay.operands_low = 1.01;
+  replay.operands_high = 1.04;
+  replay.results_ratio = 3.8;
+  replay.results_low = 3.7;
+  replay.results_high = 3.9;
+  EXPECT_THAT(number_findings(evidence_),
+              ElementsAre(AllOf(
+                  HasSubstr("which makes them at most 3.8 times slower (made again on one thread, "
+                            "64 x 64 x 64: 3.8 [3.7, 3.9] with products that all are denormal, 1.0 "
+                            "[1.0, 1.0] with an operand of nothing but denormal numbers): set "
+                            "flush-to-zero"),
+                  Not(HasSubstr("is not known")))));
+  replay.operands_ratio = 140;  // the other way round, as on Intel's CPUs
+  EXPECT_THAT(number_findings(evidence_), ElementsAre(HasSubstr("at most 140 times slower")));
+  // What the program's own calls say is more than a bound.
+  met(920, 14.2);
+  EXPECT_THAT(number_findings(evidence_),
+              ElementsAre(AllOf(HasSubstr("14 times slower than"), Not(HasSubstr("at most")))));
+}
+
+TEST_F(NumberFindings, AreSilentWhereAReplayBoundsThemBelowWhatIsNotable) {
+  met(1000, std::nullopt);
+  report::DenormalReplay& replay = site().denormal_replay.emplace();
+  replay.operands_ratio = 1.02;
+  replay.results_ratio = 1.1;
+  EXPECT_THAT(number_findings(evidence_), IsEmpty());
+}
+
+TEST_F(NumberFindings, SayWhyThereIsNoReplay) {
+  met(1000, std::nullopt);
+  site().denormal_replay.emplace().reason = "not measured (--no-ladder)";
+  EXPECT_THAT(number_findings(evidence_),
+              ElementsAre(HasSubstr("is not known, since too few calls of one shape were with and "
+                                    "without, nor was one made again (not measured "
+                                    "(--no-ladder)): set")));
+}
+
 TEST_F(NumberFindings, NameTheFixOfTheFramework) {
   site().caller = "/usr/lib/libtorch_cpu.so";
   EXPECT_THAT(number_findings(evidence_), ElementsAre(HasSubstr("torch.set_flush_denormal(True)")));

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cstdlib>
 #include <string>
 
 #include "src/blas/ladder/replayed_call.h"
+#include "src/observe/audit/float_flags.h"
 
 namespace hwprof::blas {
 namespace {
@@ -169,6 +171,33 @@ TEST(ReplayedCall, IsARightCallOfEveryRoutine) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(failed, "");
+}
+
+// By the flags that its arithmetic raises: a denormal operand, or products that are denormal, and
+// neither with usual numbers.
+TEST(ReplayedCall, ComputesWithTheMagnitudesThatItIsAskedFor) {
+  if (!observe::audit::kTellsFloatFlags) GTEST_SKIP() << "no flags on this architecture";
+  const auto library = BlasLibrary::load("libopenblas.so.0");
+  ASSERT_TRUE(library) << library.error().what;
+  library->set_threads(1);
+  const auto flags_of = [&](const std::string& symbol, Magnitude magnitude) {
+    const auto made = ReplayedCall::prepare(*library, {symbol, {40, 40, 700}, 1}, magnitude);
+    EXPECT_TRUE(made) << symbol;
+    if (!made) return observe::audit::FloatReport{};
+    std::fesetenv(FE_DFL_ENV);
+    made->run();
+    const auto report = observe::audit::end_float_flags({.before = 0, .known = true});
+    EXPECT_FALSE(report.invalid) << symbol;
+    return report;
+  };
+  for (const char* symbol : {"sgemm_", "cblas_dgemm", "zgemm_", "csyrk_", "sgemv_", "ddot_"}) {
+    EXPECT_TRUE(is_sum_of_products(symbol)) << symbol;
+    EXPECT_FALSE(flags_of(symbol, Magnitude::kUsual).denormal) << symbol;
+    EXPECT_TRUE(flags_of(symbol, Magnitude::kDenormalOperand).denormal) << symbol;
+    EXPECT_TRUE(flags_of(symbol, Magnitude::kDenormalResults).denormal) << symbol;
+  }
+  for (const char* symbol : {"dtrsm_", "daxpy_", "dgbmv_", "dgetrf_"})
+    EXPECT_FALSE(is_sum_of_products(symbol)) << symbol;
 }
 
 TEST(ReplayedCall, IsByThePlainNameWhereALibraryHasNoOther) {

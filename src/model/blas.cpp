@@ -251,6 +251,9 @@ const Record& record<CallSite>() {
       field<&CallSite::shapes>("shapes", "", "most FLOP first"),
       field<&CallSite::calls_of_other_shapes>("calls_of_other_shapes", "", "that found no room"),
       spliced<&CallSite::numbers>(),
+      field<&CallSite::denormal_replay>(
+          "denormal_replay", "",
+          "where calls met denormal numbers and `denormal_slowdown` is null"),
       field<&CallSite::nan_first>("nan_first", "",
                                   "of all sampled operands, the first with NaN was one of these"),
   };

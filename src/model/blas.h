@@ -215,6 +215,8 @@ struct CallSite {
   std::vector<CallShape> shapes;            // most FLOP first
   std::uint64_t calls_of_other_shapes = 0;  // those that found no room in `shapes`
   CallNumbers numbers;
+  // Where calls met denormal numbers and do not tell what that cost.
+  std::optional<DenormalReplay> denormal_replay;
   bool nan_first = false;  // the first operand with NaN, of those sampled, was one of these
 };
 

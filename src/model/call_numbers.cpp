@@ -30,4 +30,32 @@ const Record& record<CallNumbers>() {
   return kRecord;
 }
 
+template <>
+const Record& record<DenormalReplay>() {
+  static constexpr Field kFields[] = {
+      field<&DenormalReplay::m>("m", "", "of what was made again: of a large call, a part"),
+      field<&DenormalReplay::n>("n", "", ""),
+      field<&DenormalReplay::k>("k", "", ""),
+      field<&DenormalReplay::operands_ratio>(
+          "operands_ratio", "",
+          "time with one operand of nothing but denormal numbers / with usual ones; median of the "
+          "rounds"),
+      interval<&DenormalReplay::operands_low, &DenormalReplay::operands_high>(
+          "operands_ratio_ci95", "", "its 95 % interval"),
+      field<&DenormalReplay::results_ratio>(
+          "results_ratio", "",
+          "time with normal operands of which each product is denormal / with usual ones"),
+      interval<&DenormalReplay::results_low, &DenormalReplay::results_high>(
+          "results_ratio_ci95", "", "its 95 % interval"),
+      field<&DenormalReplay::rounds>("rounds", "", "of both kinds and the usual, interleaved"),
+      field<&DenormalReplay::reason>("reason", "", "why it was not made again").null_if_empty(),
+  };
+  static constexpr Record kRecord{
+      "DenormalReplay",
+      "A call made again in its library, on one thread: what denormal numbers cost it at most is "
+      "the larger of the two ratios.",
+      kFields};
+  return kRecord;
+}
+
 }  // namespace hwprof::model

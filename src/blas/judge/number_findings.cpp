@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,10 +80,42 @@ const report::CallShape* compared_shape(const CallSite& site) {
   return found;
 }
 
+// The larger of the replay's two: what the program's numbers were nobody knows.
+std::optional<double> most_slowdown(const CallSite& site) {
+  if (!site.denormal_replay) return std::nullopt;
+  const report::DenormalReplay& replay = *site.denormal_replay;
+  if (!replay.operands_ratio || !replay.results_ratio) return std::nullopt;
+  return std::max(*replay.operands_ratio, *replay.results_ratio);
+}
+
+std::string replayed_slowdown_of(const report::DenormalReplay& replay) {
+  const bool results = *replay.results_ratio >= *replay.operands_ratio;
+  const auto range = [](std::optional<double> low, std::optional<double> high) {
+    return low && high ? fmt::format(" [{}, {}]", two_digits(*low), two_digits(*high)) : "";
+  };
+  const std::string of_results =
+      range(replay.results_low, replay.results_high) + " with products that all are denormal";
+  const std::string of_operands = range(replay.operands_low, replay.operands_high) +
+                                  " with an operand of nothing but denormal numbers";
+  return fmt::format(
+      "which makes them at most {} times slower (made again on one thread, {} x {} x {}: {}{}, "
+      "{}{})",
+      two_digits(std::max(*replay.operands_ratio, *replay.results_ratio)), replay.m, replay.n,
+      replay.k, two_digits(results ? *replay.results_ratio : *replay.operands_ratio),
+      results ? of_results : of_operands,
+      two_digits(results ? *replay.operands_ratio : *replay.results_ratio),
+      results ? of_operands : of_results);
+}
+
 std::string slowdown_of(const CallSite& site) {
   const report::CallShape* shape = compared_shape(site);
+  if (shape == nullptr && most_slowdown(site)) return replayed_slowdown_of(*site.denormal_replay);
   if (shape == nullptr) {
-    return "what that costs is not known, since too few calls of one shape were with and without";
+    std::string text =
+        "what that costs is not known, since too few calls of one shape were with and without";
+    if (site.denormal_replay)
+      text += fmt::format(", nor was one made again ({})", site.denormal_replay->reason);
+    return text;
   }
   const std::uint64_t slow = shape->numbers.denormal_calls.value_or(0);
   return fmt::format("{} times slower than the others of {} x {} x {} ({} calls with, {} without)",
@@ -107,7 +140,9 @@ void add_denormal(const report::BlasEvidence& evidence, std::vector<std::string>
   }
   if (worst == nullptr) return;
   if (met < kNotableShare * calls && met_ns < kNotableShare * all_ns) return;
-  if (worst->numbers.denormal_slowdown.value_or(kNotableSlowdown) < kNotableSlowdown) return;
+  const auto slowdown =
+      compared_shape(*worst) != nullptr ? worst->numbers.denormal_slowdown : most_slowdown(*worst);
+  if (slowdown.value_or(kNotableSlowdown) < kNotableSlowdown) return;
   const std::uint64_t of = *worst->numbers.denormal_calls, known = *worst->numbers.flag_calls;
   const double share = static_cast<double>(of) / static_cast<double>(known);
   all.push_back(fmt::format("{} % of the calls of {} met denormal numbers ({} of {}), {}: {}.",

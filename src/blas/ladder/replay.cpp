@@ -38,9 +38,10 @@ unsigned long part_of(unsigned long side, double share) {
 }
 
 // A part of a call that is too long; its weight grows by what is left out.
-void take_part(const Routine& routine, const RoutineName& name, ReplayCall& call) {
+void take_part(const Routine& routine, const RoutineName& name, double most_flops,
+               ReplayCall& call) {
   const double whole = flop_count(routine, call.shape);
-  const auto left = [&] { return kMostFlops / flop_count(routine, call.shape); };
+  const auto left = [&] { return most_flops / flop_count(routine, call.shape); };
   if (left() >= 1) return;
   Shape& shape = call.shape;
   if (routine.work == observe::Work::kHalf || routine.work == observe::Work::kHalfOfBoth) {
@@ -58,6 +59,13 @@ void take_part(const Routine& routine, const RoutineName& name, ReplayCall& call
     }
   }
   call.weight *= whole / flop_count(routine, shape);
+}
+
+Shape shape_of(const report::CallShape& shape) {
+  return {shape.m, shape.n, shape.k,
+          (shape.row_major ? observe::kRowMajor : 0U) | (shape.right ? observe::kRightSide : 0U) |
+              (shape.transposed_a ? observe::kTransposedA : 0U) |
+              (shape.transposed_b ? observe::kTransposedB : 0U)};
 }
 
 struct PossibleCall {
@@ -97,6 +105,20 @@ std::optional<RoutineName> parse_routine_name(std::string_view symbol) {
   return name;
 }
 
+std::optional<ReplayCall> replayable(const report::CallSite& site, const report::CallShape& shape,
+                                     double most_flops) {
+  Routine routine;
+  const auto name = parse_routine_name(site.symbol);
+  if (!name || !observe::find_routine(site.symbol.c_str(), routine)) return std::nullopt;
+  ReplayCall call{site.symbol, shape_of(shape), static_cast<double>(shape.count)};
+  if (replay_arguments(name->operation).empty() || flop_count(routine, call.shape) <= 0)
+    return std::nullopt;
+  take_part(routine, *name, most_flops, call);
+  if (flop_count(routine, call.shape) > 4 * most_flops || bytes_of(*name, call.shape) > kMostBytes)
+    return std::nullopt;
+  return call;
+}
+
 Replay plan_replay(const report::Called& called) {
   Replay replay;
   std::vector<PossibleCall> candidates;
@@ -115,22 +137,11 @@ Replay plan_replay(const report::Called& called) {
     const double unit = timed ? *site.time_ns / estimate : 1;
     all += estimate * unit;
     for (const report::CallShape& shape : site.shapes) {
-      PossibleCall& candidate = candidates.emplace_back();
-      candidate.call = {
-          site.symbol,
-          {shape.m, shape.n, shape.k,
-           (shape.row_major ? observe::kRowMajor : 0U) | (shape.right ? observe::kRightSide : 0U) |
-               (shape.transposed_a ? observe::kTransposedA : 0U) |
-               (shape.transposed_b ? observe::kTransposedB : 0U)},
-          static_cast<double>(shape.count)};
-      const double flops = flop_count(routine, candidate.call.shape);
-      candidate.work = unit * work_of(flops * candidate.call.weight, candidate.call.weight);
-      take_part(routine, *name, candidate.call);
-      if (replay_arguments(name->operation).empty() || flops <= 0 ||
-          flop_count(routine, candidate.call.shape) > 4 * kMostFlops ||
-          bytes_of(*name, candidate.call.shape) > kMostBytes) {
-        candidates.pop_back();
-      }
+      const auto call = replayable(site, shape, kMostFlops);
+      if (!call) continue;
+      const auto count = static_cast<double>(shape.count);
+      const double work = work_of(flop_count(routine, shape_of(shape)) * count, count);
+      candidates.push_back({*call, unit * work});
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),

@@ -23,6 +23,11 @@ struct Replay {
   std::string note;
 };
 
+// One shape of a site's calls, of which a part is made where the whole takes more FLOP. Absent
+// where it cannot be made again, or not small enough.
+std::optional<ReplayCall> replayable(const report::CallSite& site, const report::CallShape& shape,
+                                     double most_flops);
+
 // By time, where that of every call is known; else by FLOP, of which those of vectors count
 // tenfold, since they wait for memory.
 Replay plan_replay(const report::Called& called);

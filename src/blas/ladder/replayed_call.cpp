@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -79,10 +81,10 @@ Extent extent_of(char token, const RoutineName& name, const Shape& shape) {
 
 // In doubles, whatever the type: one pattern that is neither zero, which some libraries skip, nor
 // grows when it is multiplied again and again.
-std::vector<double> operand(std::uint64_t elements, char type, bool small) {
+std::vector<double> operand(std::uint64_t elements, char type, int exponent) {
   const std::size_t bytes = type == 's' ? 4 : type == 'z' ? 16 : 8;
   std::vector<double> values((elements * bytes + 7) / 8);
-  const double scale = small ? 0x1p-24 : 1;
+  const double scale = std::ldexp(1.0, exponent);
   std::uint64_t state = 0x9e3779b97f4a7c15;
   const auto next = [&] {
     state = state * 6364136223846793005 + 1442695040888963407;
@@ -95,6 +97,25 @@ std::vector<double> operand(std::uint64_t elements, char type, bool small) {
                    : next();
   }
   return values;
+}
+
+constexpr int kSmall = -24;  // what is added to, or multiplied by itself, must not grow
+
+// Of the first operand, and of the others.
+struct Exponents {
+  int first = 0, others = 0;
+};
+
+Exponents exponents_of(Magnitude magnitude, char type, std::uint64_t terms) {
+  if (magnitude == Magnitude::kUsual) return {};
+  const bool single = type == 's' || type == 'c';
+  // Sums of so many products must not become normal numbers, nor the products zero.
+  const int room = std::min(static_cast<int>(std::bit_width(terms)) + 2, single ? 18 : 40);
+  const int product = (single ? std::numeric_limits<float>::min_exponent
+                              : std::numeric_limits<double>::min_exponent) -
+                      1 - room;
+  if (magnitude == Magnitude::kDenormalOperand) return {product, 0};
+  return {product / 2, product / 2};
 }
 
 template <class... Scalars, std::size_t... I>
@@ -114,7 +135,15 @@ void ReplayedCall::run() const {
   call_with(function_, words_, kPlaces, 1.0, 0.0);
 }
 
-Result<ReplayedCall> ReplayedCall::prepare(const BlasLibrary& library, const ReplayCall& call) {
+bool is_sum_of_products(std::string_view symbol) {
+  const auto name = parse_routine_name(symbol);
+  if (!name) return false;
+  const std::string_view arguments = replay_arguments(name->operation);
+  return arguments.find_first_of("bq") != std::string_view::npos || name->operation == "dot";
+}
+
+Result<ReplayedCall> ReplayedCall::prepare(const BlasLibrary& library, const ReplayCall& call,
+                                           Magnitude magnitude) {
   const auto name = parse_routine_name(call.symbol);
   const std::string_view arguments = name ? replay_arguments(name->operation) : "";
   if (arguments.empty()) {
@@ -166,8 +195,11 @@ Result<ReplayedCall> ReplayedCall::prepare(const BlasLibrary& library, const Rep
     }
     address(&made.numbers_[at]);
   };
-  const auto matrix = [&](std::uint64_t elements, bool small) {
-    address(made.operands_.emplace_back(operand(elements, name->type, small)).data());
+  const Exponents exponents = exponents_of(magnitude, name->type, shape.k);
+  const auto matrix = [&](std::uint64_t elements, int small) {
+    const int exponent = made.operands_.empty() ? exponents.first : exponents.others;
+    const int added = magnitude == Magnitude::kUsual ? small : 0;
+    address(made.operands_.emplace_back(operand(elements, name->type, exponent + added)).data());
   };
   if (routine.layout) {
     word(is(shape, observe::kRowMajor) ? kRowMajorLayout : kColumnMajorLayout);
@@ -195,17 +227,16 @@ Result<ReplayedCall> ReplayedCall::prepare(const BlasLibrary& library, const Rep
       case 'B':
       case 'C': {
         const Extent extent = extent_of(token, *name, shape);
-        // What is added to, or multiplied by itself, must not grow.
-        matrix(extent.rows * extent.columns, accumulates && token == 'A');
+        matrix(extent.rows * extent.columns, accumulates && token == 'A' ? kSmall : 0);
         integer(is(shape, observe::kRowMajor) ? extent.columns : extent.rows);
         break;
       }
       case 'P':
-        matrix(shape.m * (shape.m + 1) / 2, accumulates);
+        matrix(shape.m * (shape.m + 1) / 2, accumulates ? kSmall : 0);
         break;
       case 'x':
       case 'y':
-        matrix(std::max({shape.m, shape.n, shape.k}), accumulates && token == 'x');
+        matrix(std::max({shape.m, shape.n, shape.k}), accumulates && token == 'x' ? kSmall : 0);
         integer(1);
         break;
       default: {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernels/blas_library.h"
@@ -12,10 +13,16 @@
 
 namespace hwprof::blas {
 
+// What it computes with. Products that are denormal are another matter than denormal operands:
+// AMD's Zen 5 takes four times as long for the former alone.
+enum class Magnitude { kUsual, kDenormalOperand, kDenormalResults };
+
 class ReplayedCall {
  public:
   // By the symbol that the program called; where this library lacks it, by the plain one.
-  static Result<ReplayedCall> prepare(const BlasLibrary& library, const ReplayCall& call);
+  // Of other magnitudes: where its results are sums of products alone (is_sum_of_products()).
+  static Result<ReplayedCall> prepare(const BlasLibrary& library, const ReplayCall& call,
+                                      Magnitude magnitude = Magnitude::kUsual);
   void run() const;
   [[nodiscard]] double flops() const { return flops_; }
   [[nodiscard]] double weight() const { return weight_; }
@@ -38,5 +45,8 @@ class ReplayedCall {
   std::vector<std::int64_t> integers_;
   std::vector<double> numbers_;
 };
+
+// Of what is made again: nothing that was there before is added to its results.
+bool is_sum_of_products(std::string_view symbol);
 
 }  // namespace hwprof::blas

@@ -49,6 +49,7 @@ class CpuClock {
   explicit CpuClock(bool one_thread)
       : id_(one_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID) {}
   [[nodiscard]] double seconds() const { return 1e-9 * ns_of(id_); }
+  [[nodiscard]] clockid_t id() const { return id_; }
 
  private:
   clockid_t id_;
@@ -260,6 +261,26 @@ Result<RungResult> work(const RungTask& task) {
   return result;
 }
 
+Result<DenormalCost> denormal_work(const RungTask& task) {
+  if (!task.cpus.empty()) {
+    if (auto pinned = pin_to(task.cpus); !pinned) return error_of(pinned);
+  }
+  TRY(const BlasLibrary library, BlasLibrary::load_what_served(task.library));
+  const auto calls = parse_replay(task.denormals);
+  if (!calls || calls->size() != 1) return environment_error(0, "the call cannot be read");
+  const bool one_thread = library.set_threads(1) || identify(library).threads == 1;
+  return measure_denormal_cost(library, calls->front(), CpuClock(one_thread).id());
+}
+
+nlohmann::json to_json(const DenormalCost& cost) {
+  const auto of = [](double ratio, const Interval& interval) {
+    return nlohmann::json::array({interval.low, ratio, interval.high});
+  };
+  return {{"denormal_operands", of(cost.operands, cost.operands_interval)},
+          {"denormal_results", of(cost.results, cost.results_interval)},
+          {"rounds", cost.rounds}};
+}
+
 nlohmann::json to_json(const RungResult& result) {
   const Identity& identity = result.identity;
   nlohmann::json json = {{"provider", to_text(identity.provider)},
@@ -307,7 +328,8 @@ std::vector<std::string> rung_arguments(const RungTask& task) {
           task.peak_isa,
           task.with_dgemm ? kWithDgemm : "",
           task.with_results ? kWithResults : "",
-          task.replay};
+          task.replay,
+          task.denormals};
 }
 
 Result<RungResult> parse_rung_output(const std::string& out) {
@@ -365,12 +387,46 @@ Result<RungResult> measure_in_child(const std::string& program, const RungTask& 
   return result;
 }
 
+Result<DenormalCost> parse_denormal_output(const std::string& out) {
+  const auto json =
+      model::check_json(out) ? nlohmann::json::parse(out, nullptr, false) : nlohmann::json();
+  const auto read = [&](const char* key, double& ratio, Interval& interval) {
+    if (!json.contains(key) || !json[key].is_array() || json[key].size() != 3) return false;
+    for (const auto& number : json[key]) {
+      if (!number.is_number() || !(number.template get<double>() > 0)) return false;
+    }
+    interval = {json[key][0].template get<double>(), json[key][2].template get<double>()};
+    ratio = json[key][1].template get<double>();
+    return true;
+  };
+  if (json.is_object() && json.contains("error") && json["error"].is_string())
+    return environment_error(0, json["error"].get<std::string>());
+  DenormalCost cost;
+  if (!json.is_object() || !read("denormal_operands", cost.operands, cost.operands_interval) ||
+      !read("denormal_results", cost.results, cost.results_interval) || !json.contains("rounds") ||
+      !json["rounds"].is_number_unsigned()) {
+    return environment_error(0, "it printed no result");
+  }
+  cost.rounds = json["rounds"].get<std::uint64_t>();
+  return cost;
+}
+
+Result<DenormalCost> denormal_cost_in_child(const std::string& program, const RungTask& task,
+                                            const std::vector<std::string>& environment,
+                                            std::chrono::milliseconds allowed) {
+  const auto output =
+      child_output(program, rung_arguments(task), environment, Clock::now() + allowed);
+  if (!output) return error_of(output);
+  if (output->out.empty()) return environment_error(0, why_it_ended(*output, allowed));
+  return parse_denormal_output(output->out);
+}
+
 int run_rung(const std::vector<std::string>& arguments) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no orphan when the parent is killed
   // A core type that crashes must leave no core dump; 1 forbids piped ones too (core(5)).
   constexpr rlimit kNoCoreDump{1, 1};
   ::setrlimit(RLIMIT_CORE, &kNoCoreDump);
-  if (arguments.size() != 7) return 2;
+  if (arguments.size() != 8) return 2;
   const int out = take_standard_output();
   RungTask task{arguments[0],
                 {},
@@ -378,20 +434,22 @@ int run_rung(const std::vector<std::string>& arguments) {
                 arguments[3],
                 arguments[4] == kWithDgemm,
                 arguments[5] == kWithResults,
-                arguments[6]};
+                arguments[6],
+                arguments[7]};
   if (!arguments[1].empty()) {
     auto cpus = parse_cpu_list(arguments[1]);
     if (!cpus) return 2;
     task.cpus = *std::move(cpus);
   }
-  const auto result = work(task);
-  const nlohmann::json json =
-      result ? to_json(*result) : nlohmann::json{{"error", result.error().what}};
+  const auto done = [](const auto& result) {
+    return result ? to_json(*result) : nlohmann::json{{"error", result.error().what}};
+  };
+  const nlohmann::json json = task.denormals.empty() ? done(work(task)) : done(denormal_work(task));
   const std::string line =
       json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   const bool written = ::write(out, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   // Not through the destructors of a library that may have been made to do what it cannot.
-  ::_exit(written && result ? 0 : 3);
+  ::_exit(written && !json.contains("error") ? 0 : 3);
 }
 
 }  // namespace hwprof::blas

@@ -9,6 +9,7 @@
 
 #include "counters/machine/affinity.h"
 #include "src/base/result.h"
+#include "src/blas/ladder/denormal_replay.h"
 #include "src/blas/providers/choice.h"
 
 namespace hwprof::blas {
@@ -30,6 +31,8 @@ struct RungTask {
   bool with_dgemm = false;    // measure double precision too
   bool with_results = false;  // check them too (results.h)
   std::string replay = {};    // calls to be made again (replay.h); "": none
+  // One call, of which alone the cost of denormal numbers is measured (denormal_replay.h); "": none
+  std::string denormals = {};
 };
 
 struct RungResult {
@@ -55,6 +58,12 @@ Result<RungResult> parse_rung_output(const std::string& out);
 Result<RungResult> measure_in_child(const std::string& program, const RungTask& task,
                                     const std::vector<std::string>& environment,
                                     std::chrono::milliseconds allowed);
+
+// Of a task with `denormals`.
+Result<DenormalCost> denormal_cost_in_child(const std::string& program, const RungTask& task,
+                                            const std::vector<std::string>& environment,
+                                            std::chrono::milliseconds allowed);
+Result<DenormalCost> parse_denormal_output(const std::string& out);
 
 // What a child runs, with the arguments that follow kRungCommand: measures, prints one line of JSON
 // on standard output, returns the exit code.

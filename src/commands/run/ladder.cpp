@@ -13,6 +13,7 @@
 #include "src/blas/evidence/lines.h"
 #include "src/blas/evidence/own_openblas.h"
 #include "src/blas/judge/judge_run.h"
+#include "src/blas/ladder/denormal_replay.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/run/observe.h"
 #include "src/measure/peak.h"
@@ -24,8 +25,16 @@ constexpr double kPeakSliceSeconds = 0.02;
 // The reference BLAS takes half a second for one large product, and is measured thrice.
 constexpr std::chrono::milliseconds kBudgetWithCalls{8000}, kLongestRungWithCalls{3000};
 
-// Why hwprof may not load this file into itself to measure it: with root's rights, only what root
-// alone can have written; else, what nobody but root and this user can have. Empty: it may.
+// Why hwprof may not load this file to measure it: with root's rights, only what root alone can
+// have written; else, what nobody but root and this user can have. Empty: it may.
+std::string why_not_to_measure(const report::BlasEvidence& evidence, const std::string& path) {
+  if (std::any_of(evidence.loaded.begin(), evidence.loaded.end(),
+                  [&](const auto& one) { return one.path == path && one.elsewhere; })) {
+    return path + " lies in the program's own mount namespace, and is another file here";
+  }
+  return blas::why_not_to_load(path);
+}
+
 void climb_ladder(const RunRequest& request, const std::vector<report::InstalledBlas>& installed,
                   report::Run& record) {
   report::RunBlas& blas = record.blas;
@@ -38,14 +47,7 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     blas.ladder_note = "not measured: no BLAS was seen at work";
     return;
   }
-  const auto& loaded = record.blas.evidence.loaded;
-  if (std::any_of(loaded.begin(), loaded.end(),
-                  [&](const auto& one) { return one.path == path && one.elsewhere; })) {
-    blas.ladder_note = "not measured: " + path +
-                       " lies in the program's own mount namespace, and is another file here";
-    return;
-  }
-  if (const std::string reason = blas::why_not_to_load(path); !reason.empty()) {
+  if (const std::string reason = why_not_to_measure(blas.evidence, path); !reason.empty()) {
     blas.ladder_note = "not measured: " + reason;
     return;
   }
@@ -136,6 +138,7 @@ void judge(const RunRequest& request, const std::vector<report::InstalledBlas>& 
 
 void judge_run_blas(const RunRequest& request, report::Run& record) {
   record.blas.ladder_note = "not measured: no BLAS was seen at work";
+  blas::skip_denormals(record.blas.evidence, "not measured");
   measure_rate(record, request.pin.size() == 1);
   judge(request, blas::installed_blas(), record);
 }
@@ -147,11 +150,18 @@ void measure_run_blas(const RunRequest& request, const KnownSoFar& known, report
   if (request.ladder) {
     // To measure a library is to run it, and what that does nobody knows.
     record.blas.ladder_note = "not measured: hwprof's worker ended while it measured";
+    blas::skip_denormals(record.blas.evidence, record.blas.ladder_note);
     judge(request, installed, record);
     known(record);
     record.blas.ladder_note.clear();
   }
   climb_ladder(request, installed, record);
+  if (request.ladder) {
+    blas::replay_denormals(record.blas.evidence, why_not_to_measure,
+                           {.cpus = request.pin, .stop = &interrupted()});
+  } else {
+    blas::skip_denormals(record.blas.evidence, "not measured (--no-ladder)");
+  }
   judge(request, installed, record);
 }
 

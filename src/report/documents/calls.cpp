@@ -71,6 +71,26 @@ std::vector<std::string> calls_notes(const BlasEvidence& evidence) {
   return notes;
 }
 
+// What denormal numbers cost at most, where calls were made again to know it, or why it is not
+// known.
+void add_replays(const BlasEvidence& evidence, std::vector<std::string>& notes) {
+  for (const CallSite& site : evidence.called.calls) {
+    if (!site.denormal_replay) continue;
+    const model::DenormalReplay& replay = *site.denormal_replay;
+    if (!replay.operands_ratio || !replay.results_ratio) {
+      notes.push_back(fmt::format("what denormal numbers cost {} is not known: {}", site.symbol,
+                                  replay.reason));
+      continue;
+    }
+    notes.push_back(
+        fmt::format("{} made again as {} x {} x {} on one thread, {} rounds: {} times as long with "
+                    "an operand of nothing but denormal numbers, {} times with products that all "
+                    "are denormal",
+                    site.symbol, replay.m, replay.n, replay.k, replay.rounds,
+                    significant(*replay.operands_ratio, 2), significant(*replay.results_ratio, 2)));
+  }
+}
+
 // What calls met, if they did: "denormal numbers were met in 9 of 10 calls (dgemv_)".
 std::vector<std::string> number_notes(const BlasEvidence& evidence) {
   struct Kind {
@@ -105,6 +125,7 @@ std::vector<std::string> number_notes(const BlasEvidence& evidence) {
     if (count > 0)
       notes.push_back(fmt::format(fmt::runtime(kind.what), count, of, fmt::join(symbols, ", ")));
   }
+  add_replays(evidence, notes);
   return notes;
 }
 
