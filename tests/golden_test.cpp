@@ -653,6 +653,13 @@ report::Run made_run() {
        "150 samples lie in loops that only wait; 97 % of the CPU time accounted for", ""},
       {"4 busy threads share 2 CPUs", "ready without a CPU in 14 % of the threads' time",
        "OMP_NUM_THREADS=2"}};
+  LargeMemory& memory = run.memory.emplace();
+  memory.areas = {{"", 2UL << 30U, 1UL << 30U, 1UL << 29U},
+                  {"[heap]", 64UL << 20U, 32UL << 20U, 0}};
+  memory.huge_pages = "madvise";
+  memory.nodes = {{0, 1UL << 30U, 0.25}, {1, 32UL << 20U, 0.75}};
+  memory.looks = 7;
+  memory.running_seen = 40;
   LineUse use;
   use.file = "/home/me/train.py";
   use.line = 18;

@@ -127,7 +127,8 @@ TEST(Monitor, FilesOfOthersAreRefused) {
     using Kind = ForeignFile::Kind;
     HOLDS(open(Kind::kMemory, 1, "") == EPERM);
     HOLDS(open(Kind::kMaps, ::getppid(), "") == EPERM);
-    for (const Kind inside : {Kind::kMaps, Kind::kMemory, Kind::kEnvironment})
+    for (const Kind inside :
+         {Kind::kMaps, Kind::kMemory, Kind::kEnvironment, Kind::kPages, Kind::kPagesByNode})
       HOLDS(open(inside, ::getpid(), "") == EPERM);  // hwprof's own
     HOLDS(open(static_cast<Kind>(99), ::getpid(), "") == EINVAL);
     HOLDS(open(Kind::kInRoot, ::getpid(), "/dev/null") == EINVAL);  // no regular file
@@ -256,6 +257,7 @@ TEST(Monitor, ProcessesWithRightsThatTheUserLacksAreRefused) {
           HOLDS(event() == 0);                               // not yet what it will be
           HOLDS(open(ForeignFile::Kind::kMemory) == EPERM);  // a copy of the monitor's
           HOLDS(open(ForeignFile::Kind::kMaps) == EPERM);
+          HOLDS(open(ForeignFile::Kind::kPages) == EPERM);
           HOLDS(open(ForeignFile::Kind::kEnvironment) == EPERM);
           HOLDS(monitor.start({}, false).error().code == EINVAL);
           TRY(monitor.release());
@@ -263,6 +265,7 @@ TEST(Monitor, ProcessesWithRightsThatTheUserLacksAreRefused) {
           HOLDS(event() == expected);
           HOLDS(open(ForeignFile::Kind::kMemory) == expected);
           HOLDS(open(ForeignFile::Kind::kMaps) == expected);
+          HOLDS(open(ForeignFile::Kind::kPages) == expected);
           HOLDS(open(ForeignFile::Kind::kEnvironment) == expected);
           ::kill(pid, SIGKILL);
           TRY(monitor.wait());

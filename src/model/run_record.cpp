@@ -161,6 +161,7 @@ const Record& record<Run>() {
           "counters", "", "by event, over all processes and threads; `calls` is 1"),
       field<&Run::blas>("blas", "", ""),
       field<&Run::threads>("threads", "", "null: not observed"),
+      field<&Run::memory>("memory", "", "its large areas; null: not observed"),
       field<&Run::lines>("lines", "",
                          "of the program's source, with `--lines`; most CPU time first"),
       field<&Run::lines_known>("lines_known", "", "null: no `--lines`, or no sample"),

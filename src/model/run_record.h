@@ -12,6 +12,7 @@
 #include "src/model/exact_call.h"
 #include "src/model/line_use.h"
 #include "src/model/machine.h"
+#include "src/model/memory_record.h"
 #include "src/model/modules_record.h"
 #include "src/model/record.h"
 #include "src/model/thread_use.h"
@@ -104,6 +105,7 @@ struct Run {
   std::optional<Repeats> repeats;
   std::optional<Fix> fix;                 // with --try-fix or --try
   std::optional<ThreadUse> threads;       // what they did with their CPUs
+  std::optional<LargeMemory> memory;      // where its large areas lay
   std::vector<LineUse> lines;             // with --lines; most CPU time first
   std::optional<LinesKnown> lines_known;  // absent: not asked for, or no sample was taken
   std::optional<Regions> regions;         // that the program made through libhwprof

@@ -1,5 +1,6 @@
 """hwprof run: the time that a program spends in page faults, by function and line."""
 
+import glob
 import json
 import platform
 import subprocess
@@ -61,6 +62,69 @@ int main(int count, char** words) {
   return 0;
 }
 """
+
+
+# Writes into 96 MiB, with huge pages or without; then says what the kernel says of that memory.
+LARGE = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+int main(int count, char** words) {
+  enum { kMiB = 1 << 20, kBytes = 96 * kMiB };
+  char* area = mmap(0, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (area == MAP_FAILED) return 1;
+  madvise(area, kBytes, strcmp(words[1], "huge") == 0 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  (void)count;
+  memset(area, 1, kBytes);
+  const struct timespec pause = {1, 0};
+  nanosleep(&pause, 0);
+  FILE* smaps = fopen("/proc/self/smaps", "r");
+  char line[4096];
+  unsigned long start = 0, end = 0, kib = 0;
+  int inside = 0;
+  while (fgets(line, sizeof line, smaps) != 0) {
+    if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+      inside = start <= (unsigned long)area && (unsigned long)area < end;
+    if (inside && sscanf(line, "AnonHugePages: %lu", &kib) == 1) printf("%lu\n", kib);
+  }
+  return 0;
+}
+"""
+
+
+class LargeMemory(EvidenceTest):
+    OPTIONS = ["--no-ladder", "--no-calls", "--no-samples"]
+
+    def check_area(self, **user):
+        program = self.compile("large", LARGE)
+        for kind in ("huge", "small"):
+            done, report = self.observe(program, kind, options=self.OPTIONS, **user)
+            memory = report["memory"]
+            self.assertIsNone(memory["reason"])
+            self.assertGreaterEqual(memory["looks"], 1)
+            [area] = memory["areas"]
+            self.assertGreaterEqual(area["resident_bytes"], 96 << 20)
+            self.assertEqual(area["huge_bytes"], int(done.stdout) << 10)
+            if kind == "small":
+                self.assertEqual(area["huge_bytes"], 0)
+            if len(glob.glob("/sys/devices/system/node/node[0-9]*")) < 2:
+                self.assertEqual(memory["nodes"], [])
+                self.assertEqual(memory["nodes_reason"], "the machine has one NUMA node")
+
+    def test_a_large_area_has_the_huge_pages_that_the_kernel_says(self):
+        self.check_area()
+
+    @needs_root
+    def test_a_large_area_is_seen_by_a_user_too(self):
+        self.check_area(**self.as_nobody())
+
+    def test_a_program_without_large_areas_has_a_reason(self):
+        _, report = self.observe("sleep", "0.5", options=self.OPTIONS)
+        self.assertEqual(report["memory"]["areas"], [])
+        self.assertEqual(report["memory"]["reason"], "no area of 16 MiB or more was seen")
+        _, report = self.observe("true", options=self.OPTIONS)
+        self.assertEqual(report["memory"]["reason"], "it ended before its memory was looked at")
 
 
 class Heap(EvidenceTest):

@@ -85,7 +85,12 @@ std::string fault_finding(const RunEvidence& run) {
         "COMMAND",
         kKeepsMemory);
   }
-  return text + ".";
+  text += ".";
+  if (const std::string pages =
+          run.memory.large != nullptr ? huge_page_words(*run.memory.large) : "";
+      !pages.empty())
+    text += fmt::format(" {}.", pages);
+  return text;
 }
 
 }  // namespace hwprof::blas

@@ -365,6 +365,10 @@ RunBlas judge_run(const RunEvidence& run, const Thresholds& thresholds) {
   }
   if (std::string faults = fault_finding(run); !faults.empty())
     result.findings.push_back(std::move(faults));
+  if (run.memory.large != nullptr) {
+    if (std::string nodes = node_finding(*run.memory.large); !nodes.empty())
+      result.findings.push_back(std::move(nodes));
+  }
   return result;
 }
 

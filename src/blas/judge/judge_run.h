@@ -8,6 +8,7 @@
 
 #include "src/blas/judge/judge.h"
 #include "src/blas/judge/provider_at_work.h"
+#include "src/model/memory_record.h"
 
 namespace hwprof::blas {
 
@@ -16,6 +17,7 @@ struct MemoryUse {
   std::optional<double> faults = {};
   std::optional<double> peak_bytes = {};
   double page_bytes = 4096;
+  const report::LargeMemory* large = nullptr;  // absent: nobody looked
 };
 
 struct RunEvidence {
@@ -52,5 +54,9 @@ std::vector<std::string> number_findings(const report::BlasEvidence& evidence);
 // little, or where their number does not fit to their time.
 double fault_share(const report::Executed& executed);
 std::string fault_finding(const RunEvidence& run);
+// memory_findings.cpp: why large areas lie in small pages, where a setting would change that,
+// without a full stop; and the sentence on memory and threads on different NUMA nodes. Else empty.
+std::string huge_page_words(const report::LargeMemory& memory);
+std::string node_finding(const report::LargeMemory& memory);
 
 }  // namespace hwprof::blas

@@ -12,6 +12,7 @@
 #include "src/blas/evidence/loaded.h"
 #include "src/commands/run/lines.h"
 #include "src/measure/thread_use.h"
+#include "src/observe/proc/memory_watch.h"
 #include "src/observe/samples/sampling.h"
 #include "src/observe/threads/thread_watch.h"
 
@@ -24,6 +25,7 @@ struct Evidence::State {
   std::optional<observe::Sampling> sampling;
   std::optional<blas::LiveWatch> live;
   std::optional<observe::ThreadWatch> threads;
+  std::optional<observe::MemoryWatch> memory;
 
   void open_sampling(pid_t pid, bool on_exec);
   void drain();
@@ -72,6 +74,7 @@ blas::CallWatch::ByModule Evidence::calls_by_module() const {
 
 void Evidence::attach(pid_t pid, bool on_exec) {
   state_->live.emplace(pid);
+  state_->memory.emplace(pid);
   if (state_->calls) state_->calls->attach(pid);
   if (state_->found.executed.reason.empty()) state_->open_sampling(pid, on_exec);
   // Last: its clocks are what the samples of a running process are held against.
@@ -117,6 +120,7 @@ void Evidence::look() {
     });
   }
   drain();
+  if (state_->memory) state_->memory->look();
 }
 
 report::ThreadUse Evidence::State::use_of_threads(const observe::SampleProfile& profile,
@@ -144,6 +148,7 @@ void Evidence::finish(report::Run& record, const std::vector<pid_t>& left) {
   // First: judging samples takes time that is none of the program's.
   std::optional<observe::ThreadFacts> facts;
   if (state_->threads) facts = state_->threads->finish();
+  if (state_->memory) record.memory = state_->memory->finish();
   if (state_->calls) found.called = state_->calls->finish(left, record.exit);
   if (state_->live) {
     found.loaded = state_->live->loaded();

@@ -88,6 +88,7 @@ blas::MemoryUse memory_of(const report::Run& record) {
   blas::MemoryUse memory{.page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE))};
   for (const EventCount& count : record.counters)
     if (count.name == "page-faults") memory.faults = count.value;
+  if (record.memory) memory.large = &*record.memory;
   if (record.peak_rss_bytes) memory.peak_bytes = static_cast<double>(*record.peak_rss_bytes);
   return memory;
 }

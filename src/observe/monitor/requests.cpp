@@ -249,7 +249,8 @@ void Requests::Unmap::operator()(void* memory) const { ::munmap(memory, bytes); 
 Result<UniqueFd> Requests::open_file(const Question& question, const std::string& path) const {
   using Kind = ForeignFile::Kind;
   const bool inside = question.file == Kind::kMaps || question.file == Kind::kMemory ||
-                      question.file == Kind::kEnvironment;
+                      question.file == Kind::kEnvironment || question.file == Kind::kPages ||
+                      question.file == Kind::kPagesByNode;
   const auto check = [&]() -> Result<void> {
     TRY(const bool own, is_own(question.pid));
     if (own && inside) return refused(EPERM, "this is hwprof itself");

@@ -61,6 +61,10 @@ UniqueFd open_foreign_here(const ForeignFile& file, const Account* on_behalf_of)
   switch (file.kind) {
     case ForeignFile::Kind::kMaps:
       return open_by_name(of_process("maps"), O_RDONLY);
+    case ForeignFile::Kind::kPages:
+      return open_by_name(of_process("smaps"), O_RDONLY);
+    case ForeignFile::Kind::kPagesByNode:
+      return open_by_name(of_process("numa_maps"), O_RDONLY);
     case ForeignFile::Kind::kEnvironment:
       return open_by_name(of_process("environ"), O_RDONLY);
     case ForeignFile::Kind::kProgram:

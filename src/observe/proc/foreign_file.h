@@ -21,6 +21,8 @@ struct ForeignFile {
     kMemory,       // its memory, at its addresses
     kMapped,       // the file that is mapped from `start` to `end`, whatever its name says by now
     kInRoot,  // the file that the process finds at `path`: it may live in another mount namespace
+    kPages,   // what its memory's pages are
+    kPagesByNode,  // and on which NUMA nodes they lie
   };
   Kind kind = Kind::kMaps;
   pid_t pid = 0;

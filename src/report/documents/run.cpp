@@ -15,6 +15,7 @@
 #include "src/report/documents/content.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/inspect.h"
+#include "src/report/documents/memory.h"
 #include "src/report/documents/reasons.h"
 #include "src/report/documents/threads.h"
 
@@ -406,6 +407,7 @@ Document run_document(const Run& run) {
   document.in(Section::kVerdict)
       .add(Fields{"Evidence on the BLAS, level by level", evidence_fields(run)}, kFull);
   document.add(thread_fields(run), kFull);
+  document.add(memory_fields(run), kFull);
   document.in(Section::kHotspots).add(marked(source_lines_table(run), run));
   document.add(marked(calls_table(evidence), run));
   document.add(lapack_table(evidence));
