@@ -102,6 +102,16 @@ TEST_F(LineTallyTest, TakesNoLineThatWasReadWhenTheCallWasOver) {
   EXPECT_EQ(line(profile, 11).self, 0);
 }
 
+TEST_F(LineTallyTest, GivesACallTheStackThatItCameFrom) {
+  tally_.add(kPlace, 1, 1, 2000, read(stack(11), 2900));  // when it was over
+  tally_.add(kWait, 1, 2, 2100,
+             {.why_not = NoLine::kWorker, .read_ns = 2900, .others = {{1, stack(11)}}});
+  tally_.call({.thread = 1, .began_ns = 1900, .ended_ns = 2500, .kind = 7, .python = stack(10)});
+  const LineProfile profile = finish();
+  EXPECT_EQ(line(profile, 10).self, 2);
+  EXPECT_EQ(line(profile, 11).self, 0);
+}
+
 TEST_F(LineTallyTest, LeavesOutACallInWhichNobodySawTheThread) {
   tally_.add(kPlace, 1, 1, 2000, read(stack(11), 2900));
   tally_.call({.thread = 1, .began_ns = 1900, .ended_ns = 2500, .kind = 7});

@@ -9,8 +9,10 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
+#include "src/observe/audit/python_chain.h"
 #include "src/observe/python/code_objects.h"
 #include "src/observe/python/frames.h"
 #include "src/observe/python/layout.h"
@@ -252,6 +254,35 @@ TEST(PythonLayout, OfFreeThreadedPythonIsNotKnown) {
   EXPECT_TRUE(python_layout(0x030d00f0, told));
   told[16] = std::byte{1};
   EXPECT_FALSE(python_layout(0x030d00f0, told));
+}
+
+// The audit library has so much of it as it needs.
+TEST(PythonLayout, IsThatOfTheAuditLibrary) {
+  std::vector<std::uint64_t> told(kDebugOffsetsBytes / 8);
+  std::memcpy(told.data(), "xdebugpy", 8);
+  for (std::size_t i = 3; i < told.size(); ++i) told[i] = 8 * i;
+  told[33] = 70;  // of the owner: a byte
+  for (const std::uint32_t version : {k311, 0x030c01f0U, 0x030d00f0U}) {
+    const PythonLayout layout = *python_layout(version, std::as_bytes(std::span(told)));
+    const audit::PythonChain chain = audit::python_chain(version, told.data());
+    EXPECT_TRUE(chain.known);
+    EXPECT_EQ(chain.frame, layout.frame);
+    EXPECT_EQ(chain.frame_in_record, layout.frame_in_record.has_value());
+    EXPECT_EQ(chain.in_record, layout.frame_in_record.value_or(0));
+    EXPECT_EQ(chain.code, layout.code);
+    EXPECT_EQ(chain.previous, layout.previous);
+    EXPECT_EQ(chain.instruction, layout.instruction);
+    EXPECT_EQ(chain.is_entry, layout.is_entry.has_value());
+    EXPECT_EQ(chain.flags + chain.byte, layout.is_entry.value_or(layout.owner));
+    EXPECT_TRUE(chain.is_entry || layout.entry_owner == audit::PythonChain::kEntryOwner);
+  }
+  told[2] = 1;  // free-threaded
+  EXPECT_FALSE(audit::python_chain(0x030d00f0, told.data()).known);
+  told[2] = 0;
+  told[33] = 1U << 20U;
+  EXPECT_FALSE(audit::python_chain(0x030d00f0, told.data()).known);
+  EXPECT_FALSE(audit::python_chain(0x030a0df0, told.data()).known);
+  EXPECT_FALSE(audit::python_chain(0x030e00f0, told.data()).known);
 }
 
 // Every instruction of many code objects, against co_lines() of the interpreter itself.

@@ -163,4 +163,11 @@ const char* hwprof_write(const char* path, hwprof_format format) try {
 
 const char* hwprof_version(void) { return HWPROF_VERSION; }
 
+// For hwprof's audit library (src/observe/audit/call_place.h), which asks at each long call of a
+// BLAS: no part of the interface. The regions that the caller is in, "step/dot", or the end of that
+// where there is no room; their number.
+HWPROF_API unsigned long hwprof_open_path(char* to, unsigned long room) {
+  return caller_regions == nullptr ? 0 : caller_regions->write_open_path({to, room});
+}
+
 }  // extern "C"

@@ -271,6 +271,24 @@ bool RegionThread::declare(Ticket ticket, double flops, double bytes) {
   return false;
 }
 
+std::size_t RegionThread::write_open_path(std::span<char> to) const noexcept {
+  if (to.empty()) return 0;
+  // From its end: the innermost names say most.
+  std::size_t free = to.size() - 1;
+  std::size_t open = 0;
+  for (const Frame* frame = top_; frame != frames_.data(); --frame, ++open) {
+    if (frame->node == nullptr || is_nested_in_itself(*frame)) continue;
+    const std::string& name = frame->node->name.text();
+    if (free + 1 < to.size() && free > 0) to[--free] = '/';
+    const std::size_t bytes = std::min(free, name.size());
+    std::copy_n(name.end() - static_cast<std::ptrdiff_t>(bytes), bytes,
+                to.begin() + static_cast<std::ptrdiff_t>(free -= bytes));
+  }
+  std::copy(to.begin() + static_cast<std::ptrdiff_t>(free), to.end() - 1, to.begin());
+  to[to.size() - 1 - free] = '\0';
+  return open;
+}
+
 std::size_t RegionThread::leave_all() {
   const std::uint64_t now = now_of(clock_);
   const auto open = static_cast<std::size_t>(top_ - frames_.data());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "counters/regions/hwprof.h"
@@ -84,6 +85,10 @@ class RegionThread {
   void keep_calls(RegionTrace* trace);
   // The thread ends: whatever is open ends with it. How many that were.
   std::size_t leave_all();
+
+  // The names of the open regions with '/' between them, or the end of that; ends with 0. How many
+  // are open. Takes no memory.
+  std::size_t write_open_path(std::span<char> to) const noexcept;
 
   [[nodiscard]] const RegionTree& tree() const { return tree_; }
   [[nodiscard]] const RegionMishaps& mishaps() const { return mishaps_; }

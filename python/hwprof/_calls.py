@@ -5,7 +5,7 @@ import mmap
 import os
 import struct
 
-_MAGIC = 0x384C4C4143505748
+_MAGIC = 0x394C4C4143505748
 # As struct OpenModules in table.h: a header, a slot a thread, a slot a process.
 _HEADER, _THREADS, _PROCESSES = 16, 4096, 256
 _SLOT = struct.Struct("=IIII")  # thread, process, module, alone

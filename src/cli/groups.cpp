@@ -67,8 +67,9 @@ void region_view(Options& options, report::RegionView& to) {
 Option trace(Options& options, std::string& to) {
   options.group(kRegions);
   return options.value("--trace", "FILE", to, file_in(".json"),
-                       "Write each call of a region to FILE.json, as ui.perfetto.dev and "
-                       "chrome://tracing open it. Default: do not.");
+                       "Write each call of a region (of run, and the longest of a BLAS) to "
+                       "FILE.json, as ui.perfetto.dev and chrome://tracing open it. Default: do "
+                       "not.");
 }
 
 Option flame(Options& options, std::string& to) {

@@ -289,6 +289,8 @@ const Record& record<Called>() {
                                      "CLOCK_MONOTONIC when the first of them began; null: there is "
                                      "none, or its clock is not known"),
       field<&Called::spans_note>("spans_note", "", "which are left out").null_if_empty(),
+      field<&Called::lines_reason>("lines_reason", "", "why some of them have no `line`")
+          .null_if_empty(),
       field<&Called::blind_to>("blind_to", "", "what this way cannot see, a sentence each"),
       field<&Called::numbers_reason>("numbers_reason", "",
                                      "why numbers that calls met, or their flags, are null")
@@ -323,6 +325,17 @@ const Record& record<LibraryLoops>() {
 }
 
 template <>
+const Record& record<SpanLine>() {
+  static constexpr Field kFields[] = {
+      field<&SpanLine::file>("file", "", ""),
+      field<&SpanLine::line>("line", "", ""),
+      field<&SpanLine::function>("function", "", ""),
+  };
+  static constexpr Record kRecord{"SpanLine", "The line that a call came from.", kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<TraceSpan>() {
   static constexpr Field kFields[] = {
       field<&TraceSpan::name>("name", "", "of the region; of a call the routine and its shape"),
@@ -330,6 +343,22 @@ const Record& record<TraceSpan>() {
       field<&TraceSpan::depth>("depth", "", "in how many others"),
       field<&TraceSpan::start_ns>("start_ns", "ns", "since the first"),
       field<&TraceSpan::duration_ns>("duration_ns", "ns", ""),
+      field<&TraceSpan::process>("process", "",
+                                 "of a call of a routine: its process, as that knows itself; as "
+                                 "those below it is not there where it is not known")
+          .left_out_if_absent(),
+      field<&TraceSpan::region>(
+          "region", "",
+          "`step/dot`: the regions that its thread was in, or the end of that; "
+          "absent: in none")
+          .left_out_if_absent(),
+      field<&TraceSpan::line>(
+          "line", "", "of Python, the innermost of the program's own; absent: `lines_reason`")
+          .left_out_if_absent(),
+      field<&TraceSpan::stack>("stack", "",
+                               "functions of Python as `forward (net.py:12)`, innermost first, at "
+                               "most six")
+          .left_out_if_absent(),
   };
   static constexpr Record kRecord{"Span", "A call of a region, or of a routine.", kFields};
   return kRecord;

@@ -243,6 +243,7 @@ struct Called {
   std::vector<TraceSpan> spans;          // the longest outermost calls, in the order of time
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC when the first of them began
   std::string spans_note;                // which are left out
+  std::string lines_reason;              // why some of them have no line of Python
   std::vector<std::string> blind_to;     // what this way of watching cannot see, a sentence each
   std::string numbers_reason;            // why CallNumbers, or its flags, are not known
   std::string reason;                    // why `how` is none, or not the best one

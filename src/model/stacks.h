@@ -69,12 +69,24 @@ struct HotLine {
   double fraction = 0;  // of all samples
 };
 
+// A line of a program's own source that a call came from.
+struct SpanLine {
+  std::string file;
+  std::int32_t line = 0;
+  std::string function;
+};
+
 // A call of a region or of a routine.
 struct TraceSpan {
   std::string name, thread;
   std::size_t depth = 0;  // in how many others
   double start_ns = 0;    // since the first
   double duration_ns = 0;
+  // Of a routine.
+  std::optional<std::uint32_t> process = {};  // as it knows itself
+  std::optional<std::string> region = {};     // the path of those that were open in its thread
+  std::optional<SpanLine> line = {};
+  std::optional<std::vector<std::string>> stack = {};  // functions of Python, innermost first
 };
 
 template <>
@@ -82,11 +94,13 @@ const Record& record<FoldedStack>();
 template <>
 const Record& record<HotLine>();
 template <>
+const Record& record<SpanLine>();
+template <>
 const Record& record<TraceSpan>();
 
 }  // namespace hwprof::model
 
 namespace hwprof::report {
 using model::FoldedStack, model::HotLine, model::Language, model::PlacedStacks, model::SourceLine,
-    model::TraceSpan;
+    model::SpanLine, model::TraceSpan;
 }  // namespace hwprof::report

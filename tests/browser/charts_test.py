@@ -101,6 +101,8 @@ class Charts(PageTest):
         called = report["blas"]["evidence"]["called"]
         called["spans"] = [span("sgemm_ 4 x 4 x 4", "7", 0, 0, 200), span("sgemv_", "7", 0, 550, 100),
                            span("ddot_", "9", 0, 600, 100), span("saxpy_", "7", 0, 1000, 100)]
+        called["spans"][0].update(process=7, region="forward/conv1d", stack=["step (net.py:3)", "main (net.py:9)"],
+                                  line={"file": "/home/me/net.py", "line": 3, "function": "step"})
         pointer = "/blas/evidence/called/spans/%d"
         for begin in [5150, None]:
             called["spans_begin_ns"] = begin
@@ -116,6 +118,10 @@ class Charts(PageTest):
             place = """const m = arguments[0]; return [m.parentElement.ariaLabel, parseFloat(m.style.top) / 20]"""
             found = [self.js(place, self.mark("timeline", pointer % i)) for i in range(4)]
             self.assertEqual(found, [["main 7", 2], ["main 7", 1], ["9", 0], ["main 7", 0]])
+            labels = [self.js("return arguments[0].ariaLabel", self.mark("timeline", pointer % i)) for i in range(2)]
+            self.assertIn("in forward/conv1d, line /home/me/net.py:3, called from step (net.py:3), in main (net.py:9)",
+                          labels[0])
+            self.assertNotIn("line ", labels[1])
             for i, start in enumerate([150, 700, 750, 1150]):
                 self.assertAlmostEqual(marks[pointer % i]["x"], 100 * start / 1250, delta=0.1)
 

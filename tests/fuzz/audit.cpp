@@ -89,6 +89,13 @@ void write_something(audit::Table& table, Feed& feed) {
               .site = feed.number<std::uint16_t>(),
               .slot = feed.number<std::uint16_t>(),
               .thread = feed.number<std::uint32_t>()};
+      audit::CallPlace& place = table.places[number];
+      place.process = feed.number<std::uint8_t>();
+      place.frame_count = feed.number<std::uint16_t>();
+      place.whole = feed.number<std::uint16_t>();
+      for (audit::CalledFrame& frame : place.frames)
+        frame = {feed.number<std::uint64_t>(), feed.number<std::uint64_t>()};
+      copy_text(feed.text(), place.region, sizeof place.region);
       table.long_calls = feed.below(2) == 0 ? number : feed.number<std::uint64_t>();
       return;
     }
@@ -140,8 +147,11 @@ void fuzz(std::string_view text) {
   must(sites.size() <= audit::kSites);
   must(!calls.wall_ns || (std::isfinite(*calls.wall_ns) && *calls.wall_ns >= 0));
   must(calls.spans.size() <= 3000);
-  for (const report::TraceSpan& span : calls.spans)
+  for (const report::TraceSpan& span : calls.spans) {
     must(span.start_ns >= 0 && span.duration_ns >= 0);
+    must(!span.region || span.region->size() <= audit::kRegionBytes);
+    must(!span.line && !span.stack);  // nobody made lines of the addresses
+  }
   must(audit->blas_files().size() <= audit::kFiles);
   must(audit->processes() == table->processes && audit->unwatched() == table->unwatched);
   for (const auto* prepared : {&calls.primitives, &calls.transforms}) {

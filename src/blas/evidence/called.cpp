@@ -162,6 +162,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   called.spans = std::move(found.spans);
   called.spans_begin_ns = found.spans_begin_ns;
   called.spans_note = std::move(found.spans_note);
+  called.lines_reason = std::move(found.lines_reason);
   // Those of oneDNN are among `calls`.
   called.added_ns = observe::kAuditNs * calls_in(called.calls) +
                     (observe::kPrimitiveNs - observe::kAuditNs) * calls_in(called.primitives) +
@@ -414,6 +415,10 @@ void CallWatch::drain(std::vector<observe::TimedCall>* ended) {
   if (state_->audit) state_->audit->drain(ended);
   if (state_->executions) state_->executions->drain();
   if (state_->uprobes) state_->uprobes->drain();
+}
+
+void CallWatch::read_stacks_by(observe::CallStacks stacks) {
+  if (state_->audit) state_->audit->read_stacks_by(std::move(stacks));
 }
 
 report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) {

@@ -20,6 +20,7 @@
 #include "src/model/exact_call.h"
 #include "src/observe/calls/audited_calls.h"
 #include "src/observe/calls/exact_wish.h"
+#include "src/observe/routines/call_stacks.h"
 #include "src/observe/routines/timed_call.h"
 
 namespace hwprof::blas {
@@ -52,6 +53,8 @@ class CallWatch {
   [[nodiscard]] std::vector<int> descriptors() const;
   // `ended` gets the calls whose begin and end are known one by one: of the audit library.
   void drain(std::vector<observe::TimedCall>* ended = nullptr);
+  // Long calls get the lines of Python that they came from. To be said before the command runs.
+  void read_stacks_by(observe::CallStacks stacks);
   // Takes out of the system what was put into it. To be called once.
   // `left`: processes of a command that has ended that may go on. `exit_code`: 128 + n for signal
   // n.

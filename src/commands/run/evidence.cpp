@@ -77,6 +77,8 @@ void Evidence::attach(pid_t pid, bool on_exec) {
   state_->memory.emplace(pid);
   if (state_->calls) state_->calls->attach(pid);
   if (state_->found.executed.reason.empty()) state_->open_sampling(pid, on_exec);
+  if (state_->calls && state_->sampling && state_->sampling_options.python)
+    state_->calls->read_stacks_by(state_->sampling->call_stacks());
   // Last: its clocks are what the samples of a running process are held against.
   state_->threads.emplace(pid, on_exec);
 }

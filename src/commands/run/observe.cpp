@@ -167,7 +167,10 @@ void write_trace(const RegionFiles& files, const std::string& path, MonitorClien
   const auto trace = files.trace();
   if (!trace || !record.regions) {
     warn(record, "trace", path + " is not written: the program left no trace of regions");
-  } else if (auto written = monitor.save_file(path, trace->json); !written) {
+  } else if (auto written = monitor.save_file(
+                 path, observe::with_calls(trace->json, record.blas.evidence.called)
+                           .value_or(trace->json));
+             !written) {
     warn(record, "trace", written.error().what);
   } else {
     record.regions->trace = {.path = path, .calls = trace->calls, .dropped = trace->dropped};

@@ -107,7 +107,8 @@ void declare_drawings(cli::Options& options, RunOptions& to, const cli::Option& 
   options
       .flag("--lines", to.request.lines,
             "List the lines of the program and what ran under each: of Python, and of C, C++ and "
-            "Fortran that was built with -g. Default: do not.")
+            "Fortran that was built with -g; of long calls of a BLAS tell the line of Python. "
+            "Default: do not.")
       .excludes(no_samples);
   cli::flame(options, to.flame).excludes(no_samples);
   options

@@ -11,8 +11,10 @@
 
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <time.h>
 
 #include "src/observe/audit/system_call.h"
+#include "src/observe/audit/ticks.h"
 
 // clang-format off: as the assembler has it
 #if defined(__x86_64__)
@@ -94,6 +96,16 @@ inline u32 own_clock = kNoClock;
 
 inline void choose_clock(Clock chosen) {
   own_clock = chosen == Clock::kCounter ? kCounterClock : kKernelClock;
+}
+
+// 0: the program lets nobody read the clock.
+inline u64 ticks() {
+  const u32 clock = __atomic_load_n(&own_clock, __ATOMIC_RELAXED);
+  if (clock == kCounterClock) return counter_ticks();
+  if (clock == kNoClock) return 0;
+  timespec time{};
+  system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
+  return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
 }
 
 }  // namespace hwprof::observe::audit

@@ -17,13 +17,11 @@
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "src/observe/audit/elf_object.h"
 #include "src/observe/audit/float_flags.h"
 #include "src/observe/audit/system_call.h"
 #include "src/observe/audit/table.h"
-#include "src/observe/audit/ticks.h"
 #include "src/observe/routines/blas_routine.h"
 
 #if defined(__x86_64__)
@@ -34,6 +32,7 @@
 #error "no stubs for this architecture"
 #endif
 #include "src/observe/audit/arguments.h"
+#include "src/observe/audit/call_place.h"
 #include "src/observe/audit/dladdr.h"
 #include "src/observe/audit/exact_call.h"
 #include "src/observe/audit/fftw.h"
@@ -89,16 +88,6 @@ static_assert(sizeof(OpenCall) <= 64, "the stubs leave so much room");
 Table* table = nullptr;  // nullptr: nothing is counted, every symbol is bound as it would be
 u32 pending_lock = 0;
 
-// 0: the program lets nobody read the clock.
-u64 ticks() {
-  const u32 clock = __atomic_load_n(&own_clock, __ATOMIC_RELAXED);
-  if (clock == kCounterClock) return counter_ticks();
-  if (clock == kNoClock) return 0;
-  timespec time{};
-  system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
-  return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
-}
-
 void note_thread() {
   const u32 thread = thread_mark(), first = load(table->first_thread);
   if (thread != 0 && first == thread) return;
@@ -120,6 +109,7 @@ void record(const OpenCall& call, u64 ended) {
   place.site = static_cast<u32>(call.stub->site - table->sites);
   place.slot = slot_of(*table, *call.stub->site, *call.counted);
   place.thread = thread_number();
+  note_place(table->places[number % kLongCalls]);
   __atomic_store_n(&place.number, number, __ATOMIC_RELEASE);
 }
 
@@ -446,6 +436,7 @@ __attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmi
   if (space == LM_ID_BASE) {
     allow_break(file);
     find_counter(*table, file);
+    find_places(*table, object, file);
   }
   forget_callers(file.span());
   const bool is_blas = serves_blas(file);
@@ -457,6 +448,7 @@ __attribute__((visibility("default"))) unsigned la_objopen(link_map* object, Lmi
 }
 
 __attribute__((visibility("default"))) unsigned la_objclose(uintptr_t* cookie) {
+  forget_places(object_of(*cookie));
   if (!take(pending_lock)) return 0;
   for (Pending& file : pending) {
     if (file.object == object_of(*cookie)) file.object = nullptr;

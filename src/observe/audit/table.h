@@ -29,6 +29,7 @@ inline constexpr u32 kStubs = 1024;
 // Of threads that run at the same time two may want one slot; then the last one has it.
 inline constexpr u32 kOpenThreads = 4096, kOpenProcesses = 256;
 inline constexpr u32 kModuleCalls = 16384;
+inline constexpr u32 kCallFrames = 16, kRegionBytes = 120;
 inline constexpr u32 kLongCalls = 32768;  // a power of two: numbers of calls may wrap around
 
 // What a process reads its time from; hwprof chooses, since it can look before it runs.
@@ -127,6 +128,22 @@ struct alignas(64) LongCall {
   u32 thread;      // the kernel's number; 0: not known
 };
 
+// A function of Python that was running, as the interpreter has it. Its instruction is even: 1 is
+// added where C has called the function.
+struct CalledFrame {
+  u64 code, instruction;
+};
+
+// Where the thread of a long call stood, at the same place as that. The frames are innermost first,
+// and `whole` where no others are around them; the region is the path of names that libhwprof
+// knows, or the end of it, "" where none was open.
+struct alignas(64) CallPlace {
+  u32 process;  // as it knows itself; 0: nothing was looked at
+  unsigned short frame_count, whole;
+  CalledFrame frames[kCallFrames];
+  char region[kRegionBytes];
+};
+
 // The module of a framework that a thread is in, which python/hwprof/_calls.py writes. `module` 0:
 // none. Threads that have no slot of their own work for the module of the process, where `alone`
 // says that one thread alone is in one.
@@ -168,8 +185,9 @@ struct Table {
   u64 magic, nonce;
   Clock clock;
   u64 long_ticks;
-  u64 processes;  // that have begun to count
-  u64 unwatched;  // bindings whose calls are not counted: there was no room, or no way
+  u32 reads_python;  // the frames of long calls are wanted
+  u64 processes;     // that have begun to count
+  u64 unwatched;     // bindings whose calls are not counted: there was no room, or no way
   // The thread that called first, by its mark, and whether there were others: of one alone, calls
   // follow each other.
   u32 first_thread, more_threads;
@@ -183,6 +201,7 @@ struct Table {
   OpenModules open_modules;
   ModuleCalls module_calls[kModuleCalls];
   LongCall calls[kLongCalls];
+  CallPlace places[kLongCalls];  // of each
 };
 
 }  // namespace hwprof::observe::audit

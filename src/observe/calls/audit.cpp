@@ -175,8 +175,14 @@ void Audit::drain(std::vector<TimedCall>* ended) {
     ended->push_back({.thread = static_cast<pid_t>(call.thread),
                       .began_ns = static_cast<std::uint64_t>(clock.wall_of(call.began)),
                       .ended_ns = static_cast<std::uint64_t>(clock.wall_of(call.ended)),
-                      .kind = call.kind()});
+                      .kind = call.kind(),
+                      .python = call.place.whole ? call.place.stack : 0});
   }
+}
+
+void Audit::read_stacks_by(CallStacks stacks) {
+  table_->reads_python = 1;
+  long_calls_.read_stacks_by(std::move(stacks));
 }
 
 AuditedCalls Audit::finish() {

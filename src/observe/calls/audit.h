@@ -56,6 +56,8 @@ class Audit {
   // Reads the records of long calls before others take their places: 20 ms are soon enough.
   // `ended` gets them.
   void drain(std::vector<TimedCall>* ended = nullptr);
+  // Long calls get the lines of Python that they came from. To be said before a program starts.
+  void read_stacks_by(CallStacks stacks);
   // When all that could call has ended, or is to be left.
   AuditedCalls finish();
 

@@ -120,6 +120,7 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
   keep_longest(calls, kMostSpans);
   std::sort(calls.begin(), calls.end(),
             [](const auto& a, const auto& b) { return a.began < b.began; });
+  std::vector<KnownPlace> places;
   for (const LongCalls::Call& call : calls) {
     to.spans.push_back(
         {.name = name_of(table, call, *drawn[call.site]),
@@ -127,7 +128,10 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
          .depth = 0,
          .start_ns = static_cast<double>(call.began - calls.front().began) * ns_per_tick,
          .duration_ns = static_cast<double>(call.ticks()) * ns_per_tick});
+    long_calls.places().describe(call.place, to.spans.back());
+    places.push_back(call.place);
   }
+  to.lines_reason = long_calls.places().why_no_lines(places);
   to.spans_begin_ns = clock.wall_of(calls.front().began);
   std::uint64_t all = 0;
   for (const auto& [key, bound] : bindings)
@@ -185,12 +189,13 @@ void LongCalls::read(const audit::Table& table, const std::function<void(const C
       ++lost_;
       continue;
     }
-    const Call call{place.began, place.ended, load(place.site), load(place.slot),
-                    load(place.thread)};
+    Call call{place.began, place.ended, load(place.site), load(place.slot), load(place.thread)};
+    const audit::CallPlace stood = table.places[next_ % audit::kLongCalls];
     if (load(place.number) != next_ || call.ended < call.began || call.site >= audit::kSites) {
       ++lost_;
       continue;
     }
+    call.place = places_.place(stood);
     auto [site, added] = sites_.try_emplace(call.site);
     if (added) site->second.blas = calls_blas(table.sites[call.site]);
     site->second.ticks += static_cast<double>(call.ticks());

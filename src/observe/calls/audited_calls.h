@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/model/run_record.h"
 #include "src/observe/audit/table.h"
+#include "src/observe/calls/call_places.h"
 #include "src/observe/calls/union_of_times.h"
 
 namespace hwprof::observe {
@@ -46,6 +48,7 @@ struct AuditedCalls {
   std::vector<report::TraceSpan> spans;  // the longest calls, since the start of the first
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC then
   std::string spans_note;                // which are left out
+  std::string lines_reason;              // why some have no line of Python
   std::vector<CallKind> kinds;           // of all calls, those within others among them
   std::vector<CallsOfModule> of_modules;
 };
@@ -70,11 +73,13 @@ class LongCalls {
   struct Call {
     std::uint64_t began = 0, ended = 0;  // ticks
     std::uint32_t site = 0, slot = 0, thread = 0;
+    KnownPlace place = {};
 
     [[nodiscard]] std::uint64_t ticks() const { return ended - began; }
     // CallKind::number
     [[nodiscard]] std::uint64_t kind() const { return std::uint64_t{site} << 32U | slot; }
   };
+  void read_stacks_by(CallStacks stacks) { places_.read_stacks_by(std::move(stacks)); }
   // `take` gets each one.
   void read(const audit::Table& table, const std::function<void(const Call&)>& take = {});
 
@@ -85,6 +90,7 @@ class LongCalls {
   [[nodiscard]] double ticks_of(std::uint32_t site) const;
   // The longest, a few thousands.
   [[nodiscard]] const std::vector<Call>& longest() const { return longest_; }
+  [[nodiscard]] const CallPlaces& places() const { return places_; }
 
  private:
   void keep(const Call& call);
@@ -99,6 +105,7 @@ class LongCalls {
   };
   std::map<std::uint32_t, Site> sites_;
   std::vector<Call> longest_;
+  CallPlaces places_;
 };
 
 // A call that a routine hands on to the same one of another file (FlexiBLAS, the dispatcher of MKL)

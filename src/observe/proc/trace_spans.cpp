@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "src/base/text.h"
 
 namespace hwprof::observe {
 namespace {
@@ -82,7 +85,79 @@ void keep_longest(std::vector<TraceSpan>& spans) {
   spans.erase(last, spans.end());
 }
 
+// Where slices of regions lie, by their starts: a slice that sticks out of the one around it, by
+// what two clocks differ, would be drawn beside it.
+using Slices = std::map<Thread, std::vector<std::pair<double, double>>>;  // start, end; ns
+
+Slices slices_of(const Json& events) {
+  Slices slices;
+  for (const Json& event : events) {
+    if (!is_phase(event, "X")) continue;
+    const double start = kNsPerUs * microseconds(event, "ts");
+    slices[{whole(event, "pid"), whole(event, "tid")}].emplace_back(
+        start, start + kNsPerUs * microseconds(event, "dur"));
+  }
+  for (auto& [thread, all] : slices) std::sort(all.begin(), all.end());
+  return slices;
+}
+
+// Of those around the middle of a call the last to begin is the innermost.
+void keep_inside(const Slices& slices, const Thread& thread, double& start, double& end) {
+  constexpr int kMostSteps = 10'000;
+  const auto known = slices.find(thread);
+  if (known == slices.end()) return;
+  const double middle = (start + end) / 2;
+  auto slice = std::upper_bound(known->second.begin(), known->second.end(),
+                                std::pair(middle, std::numeric_limits<double>::infinity()));
+  for (int i = 0; i < kMostSteps && slice != known->second.begin(); ++i) {
+    --slice;
+    if (slice->second < middle) continue;
+    start = std::max(start, slice->first);
+    end = std::min(end, slice->second);
+    return;
+  }
+}
+
+Json slice_of(const TraceSpan& call, const Thread& thread, double start, double end) {
+  Json arguments = Json::object();
+  if (call.region) arguments["region"] = *call.region;
+  if (call.line) {
+    arguments["line"] = fmt::format("{}:{}", call.line->file, call.line->line);
+    arguments["function"] = call.line->function;
+  }
+  if (call.stack) arguments["stack"] = *call.stack;
+  return {{"ph", "X"},
+          {"name", call.name},
+          {"cat", "BLAS"},
+          {"pid", thread.first},
+          {"tid", thread.second},
+          {"ts", start / kNsPerUs},
+          {"dur", (end - start) / kNsPerUs},
+          {"args", std::move(arguments)}};
+}
+
 }  // namespace
+
+std::optional<std::string> with_calls(const std::string& trace_json, const report::Called& called) {
+  Json trace = Json::parse(trace_json, nullptr, false);
+  if (!called.spans_begin_ns || !trace.is_object() || !trace.contains("traceEvents") ||
+      !trace["traceEvents"].is_array())
+    return std::nullopt;
+  const Slices slices = slices_of(trace["traceEvents"]);
+  std::uint64_t added = 0;
+  for (const TraceSpan& call : called.spans) {
+    const auto number = parse_unsigned(call.thread);
+    if (!call.process || !number) continue;
+    const Thread thread(*call.process, *number);
+    double start = *called.spans_begin_ns + call.start_ns, end = start + call.duration_ns;
+    keep_inside(slices, thread, start, end);
+    trace["traceEvents"].push_back(slice_of(call, thread, start, end));
+    ++added;
+  }
+  if (added == 0) return std::nullopt;
+  trace["otherData"]["blas_calls"] = added;
+  return trace.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
 
 void add_spans(const std::string& trace_json, report::RegionTrace& to) {
   const Json trace = Json::parse(trace_json, nullptr, false);

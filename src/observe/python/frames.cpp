@@ -81,6 +81,19 @@ PythonStack::State PythonFrames::walk(const ReadMemory& memory, std::uint64_t fr
   return frames.empty() ? PythonStack::State::kNoFrame : PythonStack::State::kRead;
 }
 
+std::vector<PythonFrame> PythonFrames::of_call(const ReadMemory& memory,
+                                               std::span<const CalledFunction> functions,
+                                               std::uint64_t now_ns) {
+  std::vector<PythonFrame> frames;
+  for (const CalledFunction& function : functions) {
+    auto code = codes_.find(memory, function.code, now_ns);
+    const auto line = code != nullptr ? code->line(function.instruction) : std::nullopt;
+    if (!line) return {};
+    frames.push_back({std::move(code), *line, function.instruction, function.from_c});
+  }
+  return frames;
+}
+
 PythonStack PythonFrames::read(const ReadMemory& memory, pid_t pid, pid_t tid,
                                std::uint64_t now_ns) {
   constexpr int kTries = 3;

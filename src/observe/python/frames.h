@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "src/observe/python/code_objects.h"
+#include "src/observe/routines/call_stacks.h"
 
 namespace hwprof::observe {
 
@@ -39,6 +41,9 @@ class PythonFrames {
       : layout_(layout), runtime_(runtime), codes_(layout, code_type) {}
 
   PythonStack read(const ReadMemory& memory, pid_t pid, pid_t tid, std::uint64_t now_ns);
+  // What a thread was in at a call; nothing: not all of it is there any more.
+  std::vector<PythonFrame> of_call(const ReadMemory& memory,
+                                   std::span<const CalledFunction> functions, std::uint64_t now_ns);
   // Those that the interpreter knows, ascending.
   std::vector<pid_t> threads(const ReadMemory& memory, std::uint64_t now_ns);
   // As CodeObjects::holding().

@@ -97,6 +97,15 @@ PythonLook PythonWatch::look(pid_t pid, pid_t tid, std::uint64_t time_ns) {
   return look;
 }
 
+std::uint32_t PythonWatch::stack_of_call(pid_t pid, std::span<const CalledFunction> functions) {
+  if (processes_.size() >= kMostProcesses && !processes_.contains(pid)) processes_.clear();
+  Process& process = processes_[pid];
+  if (!process.looked) find_interpreter(pid, process);
+  if (process.frames == nullptr) return 0;
+  const auto frames = process.frames->of_call(memory_of(pid), functions, reading_time_ns());
+  return frames.empty() ? 0 : stacks_.number(frames);
+}
+
 void PythonWatch::settle(PythonLook& look, const UnwoundSample* sample) {
   PythonRead& read = look.read;
   const auto process = processes_.find(look.pid);

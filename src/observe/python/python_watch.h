@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,10 @@ class PythonWatch {
   PythonLook look(pid_t pid, pid_t tid, std::uint64_t time_ns);
   // Where it stood when it was sampled, as far as its stack tells.
   void settle(PythonLook& look, const UnwoundSample* sample);
+
+  // Of a call of a process, which has just ended. 0: the process is gone, or runs no Python that
+  // is known.
+  std::uint32_t stack_of_call(pid_t pid, std::span<const CalledFunction> functions);
 
   [[nodiscard]] bool met() const { return !versions_.empty() || !unknown_.empty(); }
   [[nodiscard]] const LineStacks& stacks() const { return stacks_; }

@@ -11,6 +11,7 @@ struct TimedCall {
   pid_t thread = 0;
   std::uint64_t began_ns = 0, ended_ns = 0;  // CLOCK_MONOTONIC
   std::uint64_t kind = 0;                    // the number of its routine and shape
+  std::uint32_t python = 0;                  // the whole stack that it came from; 0: not known
 };
 
 }  // namespace hwprof::observe

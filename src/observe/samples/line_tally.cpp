@@ -86,7 +86,7 @@ void LineTally::settle(std::uint64_t time_ns) {
 
 // Where the thread stood while that call was open, as far as it was seen there.
 LineSite LineTally::site_of(const TimedCall& call) const {
-  LineSite site{.in_call = true};
+  LineSite site{.python = call.python, .in_call = true};
   const auto look = [&](const std::deque<Pending>& samples) {
     const auto [begin, end] = within(samples, call.began_ns, call.ended_ns);
     for (auto sample = begin; sample != end; ++sample) {

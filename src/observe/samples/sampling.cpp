@@ -122,6 +122,7 @@ struct Sampling::State {
   void add(const Sample& sample, std::uint64_t time_ns);
   // Settles `look` by it.
   [[nodiscard]] UnwoundStack unwound(const Sample& sample, std::uint64_t time_ns, PythonLook& look);
+  [[nodiscard]] bool observes(pid_t process) const;
   void name_stacks(SampleProfile& profile);
   void add_callers(const Sample& sample, const UnwoundStack& stack, std::vector<CodePlace>& places);
   [[nodiscard]] CodePlace place(int pid, std::uint64_t address, bool executed);
@@ -312,6 +313,33 @@ bool Sampling::begins_at(int pid, int tid, std::uint64_t address) {
   if (state_->spaces.find(pid, address) == nullptr) return false;
   state_->table.threads.begins_at(tid, state_->place(pid, address, false));
   return true;
+}
+
+// In a namespace of its own the number by which a process knows itself may be that of another one.
+// Of a young one the record may still be on its way.
+bool Sampling::State::observes(pid_t process) const {
+  const auto is_known = [&](pid_t pid) { return !spaces.name(pid).empty(); };
+  if (is_known(process)) return true;
+  const auto info = process_info(process);
+  return info && is_known(info->parent);
+}
+
+CallStacks Sampling::call_stacks() {
+  State& state = *state_;
+  return {.number =
+              [&state](pid_t process, std::span<const CalledFunction> functions) {
+                return state.observes(process) ? state.python.stack_of_call(process, functions) : 0;
+              },
+          .lines =
+              [&state](std::uint32_t stack) {
+                CallLines found;
+                std::vector<const report::SourceLine*> lines;
+                for (const StackedLine& one : state.python.stacks().lines_of(stack))
+                  lines.push_back(&state.python.stacks().line(one.line));
+                for (const report::SourceLine* line : lines) found.lines.push_back(*line);
+                if (!lines.empty()) found.user = user_frame(lines);
+                return found;
+              }};
 }
 
 void Sampling::add_call(const TimedCall& call) { state_->lines.call(call); }

@@ -12,6 +12,7 @@
 
 #include "src/base/result.h"
 #include "src/model/stacks.h"
+#include "src/observe/routines/call_stacks.h"
 #include "src/observe/routines/timed_call.h"
 #include "src/observe/samples/line_profile.h"
 #include "src/observe/samples/width.h"
@@ -109,6 +110,8 @@ class Sampling {
   // The function at `address` is the one that this thread was started with.
   // False: nothing is known there, yet.
   bool begins_at(int pid, int tid, std::uint64_t address);
+  // What makes lines of the frames of Python that calls came from, as long as this lives.
+  CallStacks call_stacks();
   // A call that has ended, of which samples may lie in it.
   void add_call(const TimedCall& call);
   // Ends the sampling; takes seconds where there are many symbols. Call once.

@@ -120,7 +120,13 @@ export function lanes_picture(axis, host, lanes, all, hue) {
     const outside = rows[mark.depth - 1] ?? [];
     const outer = outside[by_start.right(outside, first.start_ns) - 1];
     const of_outer = outer && outer.end_ns >= first.end_ns ? `${percent(first.duration_ns / outer.duration_ns)} of ${outer.name}` : "";
-    return [first.name, duration(first.duration_ns), of_outer, from];
+    const { region, line, stack } = first;
+    const called = [
+      region ? `in ${region}` : "",
+      line ? `line ${line.file}:${line.line}` : "",
+      stack ? `called from ${stack.join(", in ")}` : "",
+    ].filter(Boolean);
+    return [first.name, duration(first.duration_ns), of_outer, ...called, from];
   }
 
   return { draw, facts };

@@ -2,7 +2,8 @@
 
 import { bisector } from "d3-array";
 
-/** @typedef {{name: string, thread: string, depth: number, start_ns: number, duration_ns: number}} Span */
+/** @typedef {{name: string, thread: string, depth: number, start_ns: number, duration_ns: number, region?: string,
+ *  line?: {file: string, line: number, function: string}, stack?: string[]}} Span */
 /** @typedef {Span & {of: string}} Pointed with the JSON pointer of what it is */
 /** @typedef {Pointed & {end_ns: number}} Placed */
 /** @typedef {{thread: string, rows: Placed[][]}} Lane a row a depth; by time */
