@@ -262,6 +262,38 @@ const Record& record<CallSite>() {
 }
 
 template <>
+const Record& record<MissedCalls>() {
+  static constexpr Field kFields[] = {
+      field<&MissedCalls::symbol>("symbol", "", "the routine"),
+      field<&MissedCalls::caller>("caller", "", "file; `\"\"`: code of no file"),
+      field<&MissedCalls::library>("library", "", "file that has the routine"),
+      field<&MissedCalls::because>("because", "", ""),
+      field<&MissedCalls::by_uprobes>("by_uprobes", "", "calls of this caller"),
+      field<&MissedCalls::by_audit>("by_audit", "",
+                                    "calls of the same routine of that library which stubs saw, of "
+                                    "other callers"),
+  };
+  static constexpr Record kRecord{"MissedCalls", "Calls of one routine that uprobes alone saw.",
+                                  kFields};
+  return kRecord;
+}
+
+template <>
+const Record& record<ComparedCalls>() {
+  static constexpr Field kFields[] = {
+      field<&ComparedCalls::by_both>("by_both", "", "calls that both ways saw"),
+      field<&ComparedCalls::within>("within", "",
+                                    "of a library in itself, taken for part of the calls into it"),
+      field<&ComparedCalls::missed>("missed", "", "calls that uprobes alone saw"),
+      field<&ComparedCalls::lost>("lost", "", "records that uprobes lost: more may be missed"),
+      field<&ComparedCalls::missed_calls>("missed_calls", "", "by routine, caller and library"),
+  };
+  static constexpr Record kRecord{"ComparedCalls", "What uprobes saw beside the stubs of LD_AUDIT.",
+                                  kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<Called>() {
   static constexpr Field kFields[] = {
       field<&Called::how>("how", "", "`uprobe`, `audit`, `none`"),
@@ -284,6 +316,9 @@ const Record& record<Called>() {
       field<&Called::own_routines>("own_routines", "",
                                    "files whose own code may have called routines of a BLAS in "
                                    "them, unseen by `audit`; where no work of a BLAS was seen"),
+      field<&Called::compared>("compared", "",
+                               "`--calls-by both`: what each way saw; null: not asked for, or one "
+                               "of them was not there (`reason`)"),
       field<&Called::spans>("spans", "", "the longest of the calls, in the order of time"),
       field<&Called::spans_begin_ns>("spans_begin_ns", "ns",
                                      "CLOCK_MONOTONIC when the first of them began; null: there is "

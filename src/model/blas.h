@@ -222,6 +222,26 @@ struct CallSite {
 
 std::optional<double> gflops_of(const CallSite& site);
 
+// Why a stub of LD_AUDIT did not see a call that a uprobe saw.
+enum class MissedBecause : std::uint8_t { kOwnCall, kNoFile, kBinding };
+
+// Calls of one routine that uprobes alone saw.
+struct MissedCalls {
+  std::string symbol, caller, library;
+  MissedBecause because = MissedBecause::kBinding;
+  std::uint64_t by_uprobes = 0;  // of this caller
+  std::uint64_t by_audit = 0;    // of the same routine of the library, by others
+};
+
+// With --calls-by both.
+struct ComparedCalls {
+  std::uint64_t by_both = 0;  // that a stub passed on to a routine with a probe
+  std::uint64_t within = 0;   // in a library, taken for part of the calls into it
+  std::uint64_t missed = 0;
+  std::uint64_t lost = 0;  // records of the probes: more may be missed
+  std::vector<MissedCalls> missed_calls;
+};
+
 struct Called {
   std::string how = "none";      // "uprobe", "audit", "none"
   std::vector<CallSite> calls;   // outermost calls only; most FLOP first
@@ -239,6 +259,7 @@ struct Called {
   // By "audit" alone, where no work of a BLAS was seen: files whose own code may have called
   // routines of a BLAS in them, which no loader binds.
   std::vector<std::string> own_routines;
+  std::optional<ComparedCalls> compared = {};
   std::set<std::string> elsewhere;       // of the libraries; as LoadedLibrary has it
   std::vector<TraceSpan> spans;          // the longest outermost calls, in the order of time
   std::optional<double> spans_begin_ns;  // CLOCK_MONOTONIC when the first of them began
@@ -392,11 +413,23 @@ struct EnumNames<report::FactorOf> {
   };
 };
 
+template <>
+struct EnumNames<report::MissedBecause> {
+  using enum report::MissedBecause;
+  static constexpr EnumName<report::MissedBecause> kAll[] = {
+      {kOwnCall, "own-call",
+       "the library calls it itself, which the dynamic loader binds for nobody"},
+      {kNoFile, "no-file", "the call came from code of no file"},
+      {kBinding, "binding", "LD_AUDIT was not told how the caller was bound"},
+  };
+};
+
 using report::Blas, report::Verdict, report::Results, report::LadderRung, report::JudgedBlas,
     report::ProfileBlas, report::InstalledBlas, report::SurveyedBlas, report::Declared,
-    report::LoadedLibrary, report::ChosenCore, report::CallShape, report::CallSite, report::Called,
-    report::SampleShare, report::LibraryLoops, report::Executed, report::AchievedRate,
-    report::BlasEvidence, report::TimeShare, report::RunBlas;
+    report::LoadedLibrary, report::ChosenCore, report::CallShape, report::CallSite,
+    report::MissedCalls, report::ComparedCalls, report::Called, report::SampleShare,
+    report::LibraryLoops, report::Executed, report::AchievedRate, report::BlasEvidence,
+    report::TimeShare, report::RunBlas;
 
 template <>
 const Record& record<Results>();
@@ -420,6 +453,10 @@ template <>
 const Record& record<CallShape>();
 template <>
 const Record& record<CallSite>();
+template <>
+const Record& record<MissedCalls>();
+template <>
+const Record& record<ComparedCalls>();
 template <>
 const Record& record<Called>();
 template <>

@@ -213,6 +213,13 @@ class Unbound(CoverageTest):
         self.assertIn("50 calls of sgemm_ in libsolver.so were seen by uprobes alone, without a "
                       "time: libsolver.so calls itself there", said)
         self.assertNotIn("libproduct.so", said)
+        compared = called(report)["compared"]
+        missed, = compared.pop("missed_calls")
+        self.assertEqual(compared, {"by_both": 30, "within": 0, "missed": 50, "lost": 0})
+        self.assertEqual(os.path.basename(missed.pop("library")), "libsolver.so")
+        self.assertEqual(os.path.basename(missed.pop("caller")), "libsolver.so")
+        self.assertEqual(missed, {"symbol": "sgemm_", "because": "own-call", "by_uprobes": 50,
+                                  "by_audit": 0})
         by_library = {os.path.basename(site["library"]): site for site in sites(report, "sgemm_")}
         self.assertEqual(by_library["libproduct.so"]["count"], 30)
         self.assertGreater(by_library["libproduct.so"]["time_ns"], 0)
@@ -229,6 +236,8 @@ class Unbound(CoverageTest):
                               *self.needing(blas))
         _, report = self.observe(solves, options=BY_BOTH)
         self.assertEqual(count(report), 0, called(report))
+        self.assertEqual(called(report)["compared"]["within"], 1)
+        self.assertEqual(called(report)["compared"]["missed_calls"], [])
         self.assertIn("1 call within a library is taken for part of the calls into it.",
                       called(report)["blind_to"])
 
@@ -236,6 +245,8 @@ class Unbound(CoverageTest):
     def test_uprobes_beside_agree_where_all_is_bound(self):
         _, report = self.observe(self.program, self.library, "40", options=BY_BOTH)
         self.assertEqual(count(report), 40)
+        self.assertEqual(called(report)["compared"], {"by_both": 40, "within": 0, "missed": 0,
+                                                      "lost": 0, "missed_calls": []})
         self.assertIn("Of 40 calls that uprobes saw LD_AUDIT missed none.",
                       called(report)["blind_to"])
         self.assertGreater(called(report)["wall_ns"], 0)
@@ -243,6 +254,7 @@ class Unbound(CoverageTest):
     def test_without_uprobes_it_is_said_that_nothing_was_compared(self):
         _, report = self.observe(self.program, self.library, "40", options=BY_BOTH, **self.more())
         self.assertEqual(count(report), 40)
+        self.assertIsNone(called(report)["compared"])
         self.assertIn("nothing was held against uprobes: ", called(report)["reason"])
 
     @needs_samples
