@@ -157,6 +157,21 @@ TEST(ThreadSentences, SetTheInnerPoolOfTwoToOneThread) {
   EXPECT_THAT(texts(evidence), ElementsAre("4 busy threads of libgomp and OpenBLAS share 2 CPUs"));
 }
 
+TEST(ThreadSentences, NameThePoolInsideAnotherWhereCallsShowIt) {
+  ThreadEvidence evidence = crowded();
+  evidence.pools.push_back({"MKL", true, 1, 0, 0, 0, 0});
+  evidence.nested = {{"libgomp", "MKL", 40, 0.6}};
+  const auto sentences = thread_sentences(evidence);
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_EQ(sentences[0].text,
+            "4 busy threads of libgomp and MKL share 2 CPUs: MKL's pool lies inside libgomp's");
+  EXPECT_THAT(sentences[0].evidence, HasSubstr("60 % of the time in MKL's calls of 20 us and more "
+                                               "is in 40 calls by threads of libgomp"));
+  EXPECT_EQ(sentences[0].fix, "MKL_NUM_THREADS=1");
+  evidence.nested = {{"libgomp", "BLIS", 40, 0.6}};  // which has no threads that are busy
+  EXPECT_THAT(texts(evidence), ElementsAre("4 busy threads of libgomp and MKL share 2 CPUs"));
+}
+
 TEST(ThreadSentences, LeaveAPoolThatSleepsAlone) {
   ThreadEvidence evidence = crowded();
   evidence.pools[0].wanted_ns = 3e9;
@@ -292,6 +307,33 @@ TEST(ThreadUse, HasTheStatesOfEachPool) {
   EXPECT_EQ(use.pools[1].run_ns, 5e9);
   EXPECT_EQ(use.pools[2].name, "other threads");
   EXPECT_EQ(use.pools[2].blocked_ns, 4e9);
+}
+
+TEST(ThreadUse, FindsAPoolWhoseCallsComeFromThreadsOfAnother) {
+  const auto profile = profile_of({{1, "", 400, 400, {}},
+                                   {2, "/lib/libgomp.so.1", 400, 400, {}},
+                                   {3, kOpenBlas, 400, 400, {}}});
+  const observe::ThreadFacts facts;
+  const auto nested = [&](const std::vector<observe::CallingThread>& callers) {
+    return thread_use({.samples = profile,
+                       .no_samples = "",
+                       .facts = facts,
+                       .cpu_ns = 1.2e9,
+                       .online = 2,
+                       .callers = callers})
+        .nested;
+  };
+  const auto found = nested({{1, kOpenBlas, 100, 5e8}, {2, kOpenBlas, 100, 5e8}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].outer, "libgomp");
+  EXPECT_EQ(found[0].inner, "OpenBLAS");
+  EXPECT_EQ(found[0].calls, 100U);
+  EXPECT_DOUBLE_EQ(found[0].time_share, 0.5);
+  EXPECT_THAT(nested({{1, kOpenBlas, 100, 5e8}}), IsEmpty()) << "beside each other";
+  EXPECT_THAT(nested({{2, kOpenBlas, 19, 5e8}}), IsEmpty()) << "few calls";
+  EXPECT_THAT(nested({{1, kOpenBlas, 300, 8e8}, {2, kOpenBlas, 100, 2e8}}), IsEmpty());
+  EXPECT_THAT(nested({{3, kOpenBlas, 100, 5e8}}), IsEmpty()) << "of its own threads";
+  EXPECT_THAT(nested({{2, "/lib/libblas.so.3", 100, 5e8}}), IsEmpty()) << "it has no pool";
 }
 
 TEST(ThreadUse, KnowsWhoDidTheWorkBetweenBarriers) {

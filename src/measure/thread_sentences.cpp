@@ -70,8 +70,22 @@ std::size_t room(const ThreadEvidence& evidence) {
   return std::max<std::size_t>(1, std::min(evidence.cpus, quota));
 }
 
+// Of pools that crowd the CPUs: the one inside another one, where calls show it.
+const report::NestedPool* nested_of(const ThreadEvidence& evidence) {
+  const std::vector<const PoolSpin*> pools = pools_to_set(evidence);
+  const auto is_busy = [&](const std::string& name) {
+    return std::any_of(pools.begin(), pools.end(),
+                       [&](const PoolSpin* pool) { return pool->name == name; });
+  };
+  for (const report::NestedPool& nested : evidence.nested)
+    if (is_busy(nested.inner)) return &nested;
+  return nullptr;
+}
+
 // The inner of several pools or processes to one thread each; else one pool to the room there is.
 std::string fewer_threads(const ThreadEvidence& evidence) {
+  if (const report::NestedPool* inside = nested_of(evidence); inside != nullptr)
+    return variable_of(inside->inner) + "=1";
   const std::vector<std::string> known = variables(evidence);
   const bool nested = evidence.busy_processes > 1 || known.size() > 1;
   if (nested && runs_openblas(evidence)) return "OPENBLAS_NUM_THREADS=1";
@@ -156,6 +170,12 @@ ThreadSentence oversubscribed_sentence(const ThreadEvidence& evidence) {
       percents(evidence.ready_ns / (evidence.run_ns + evidence.ready_ns)),
       percents(std::max(0.0, *evidence.others_share)));
   if (!pools.empty()) sentence.evidence += "; pools: " + pools;
+  if (const report::NestedPool* nested = nested_of(evidence); nested != nullptr) {
+    sentence.text += fmt::format(": {}'s pool lies inside {}'s", nested->inner, nested->outer);
+    sentence.evidence += fmt::format(
+        "; {} of the time in {}'s calls of 20 us and more is in {} by threads of {}",
+        percents(nested->time_share), nested->inner, counted(nested->calls, "call"), nested->outer);
+  }
   sentence.fix = fewer_threads(evidence);
   return sentence;
 }

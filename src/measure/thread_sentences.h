@@ -36,7 +36,8 @@ struct CallSizes {
 };
 
 struct ThreadEvidence {
-  std::vector<PoolSpin> pools;  // most waiting first
+  std::vector<PoolSpin> pools;                  // most waiting first
+  std::vector<report::NestedPool> nested = {};  // most time first
   // CPU time that samples and the estimate for users account for, over all of it.
   std::optional<double> accounted = {};
   bool estimated = false;

@@ -152,6 +152,37 @@ double wanted_ns(const ThreadUse& use, const std::string& name) {
   return 0;
 }
 
+// Where a good part of the time in the calls of a library with a pool of its own is of threads that
+// another pool started: that part is all but the first thread's of an OpenMP team.
+void add_nested(const ThreadInput& input, const Sums& sums, ThreadUse& use) {
+  constexpr double kLeastShare = 0.25;
+  constexpr std::uint64_t kLeastCalls = 20;
+  std::map<int, std::string> started_by;
+  for (const auto& [name, pool] : sums.pools)
+    for (const int tid : pool.started) started_by.emplace(tid, name);
+  std::map<std::string, double> all_ns;
+  std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, double>> found;
+  for (const observe::CallingThread& caller : input.callers) {
+    const std::string inner = pool_name(caller.library);
+    const auto pool = sums.pools.find(inner);
+    if (pool == sums.pools.end() || pool->second.started.empty()) continue;
+    all_ns[inner] += caller.time_ns;
+    const auto outer = started_by.find(caller.thread);
+    if (outer == started_by.end() || outer->second == inner) continue;
+    auto& [calls, time_ns] = found[{outer->second, inner}];
+    calls += caller.calls;
+    time_ns += caller.time_ns;
+  }
+  for (const auto& [names, sum] : found) {
+    const double share = sum.second / all_ns[names.second];
+    if (sum.first >= kLeastCalls && share >= kLeastShare)
+      use.nested.push_back(
+          {.outer = names.first, .inner = names.second, .calls = sum.first, .time_share = share});
+  }
+  std::stable_sort(use.nested.begin(), use.nested.end(),
+                   [](const auto& a, const auto& b) { return a.time_share > b.time_share; });
+}
+
 // Fills the shares; the evidence gets the pools.
 void add_spinning(const ThreadInput& input, ThreadUse& use, ThreadEvidence& evidence) {
   const observe::SampleProfile& profile = input.samples;
@@ -190,6 +221,8 @@ void add_spinning(const ThreadInput& input, ThreadUse& use, ThreadEvidence& evid
     use.pools.push_back({.name = pool.name, .threads = pool.threads, .spin_share = share(pool)});
   add_clocks(input.facts, sums, use);
   for (PoolSpin& pool : evidence.pools) pool.wanted_ns = wanted_ns(use, pool.name);
+  add_nested(input, sums, use);
+  evidence.nested = use.nested;
 }
 
 // Threads that ran or wanted to for a tenth of what the busiest did.

@@ -10,6 +10,7 @@
 #include "src/measure/thread_sentences.h"
 #include "src/model/blas.h"
 #include "src/model/thread_use.h"
+#include "src/observe/routines/timed_call.h"
 #include "src/observe/samples/sampling.h"
 #include "src/observe/threads/thread_watch.h"
 
@@ -22,6 +23,7 @@ struct ThreadInput {
   std::optional<double> cpu_ns;  // of the program, all of it
   std::size_t online = 0;        // CPUs of the machine
   std::optional<CallSizes> blas_calls = {};
+  std::vector<observe::CallingThread> callers = {};
 };
 report::ThreadUse thread_use(const ThreadInput& input);
 

@@ -23,6 +23,21 @@ const Record& record<ThreadPool>() {
 }
 
 template <>
+const Record& record<NestedPool>() {
+  static constexpr Field kFields[] = {
+      field<&NestedPool::outer>("outer", "", "whose threads call"),
+      field<&NestedPool::inner>("inner", "", "of the library that is called"),
+      field<&NestedPool::calls>("calls", "", "of 20 us and more, by threads of the outer one"),
+      field<&NestedPool::time_share>("time_share", "",
+                                     "of the time in all such calls of that library"),
+  };
+  static constexpr Record kRecord{
+      "NestedPool", "A pool of threads inside another one, as far as `LD_AUDIT` saw its calls.",
+      kFields};
+  return kRecord;
+}
+
+template <>
 const Record& record<ThreadSentence>() {
   static constexpr Field kFields[] = {
       field<&ThreadSentence::text>("text", "", "what is so"),
@@ -61,6 +76,7 @@ const Record& record<ThreadUse>() {
       field<&ThreadUse::throttled_reason>("throttled_reason", "", "").null_if_empty(),
       field<&ThreadUse::coverage>("coverage", "", "CPU time that was sampled over all of it"),
       field<&ThreadUse::pools>("pools", "", "most CPU time of waiting first"),
+      field<&ThreadUse::nested>("nested", "", "pools inside others; most time first"),
       field<&ThreadUse::sentences>("sentences", "", "most important first; empty: nothing is sure"),
   };
   static constexpr Record kRecord{

@@ -24,6 +24,13 @@ struct ThreadSentence {
   std::string fix;  // empty: none that is known to help
 };
 
+// A pool whose calls come from the threads of another one: each of these may use all of it.
+struct NestedPool {
+  std::string outer, inner;
+  std::uint64_t calls = 0;  // of the inner one's library, 20 us and longer, by threads of the outer
+  double time_share = 0;    // of the time in all such calls
+};
+
 struct ThreadUse {
   // Of the program's CPU time; they add up to 1. Absent: spin_reason.
   std::optional<double> arithmetic_share, other_share, spin_share, idle_worker_share;
@@ -36,11 +43,14 @@ struct ThreadUse {
   std::string throttled_reason;
   std::optional<double> coverage;  // CPU time that was sampled over all of it
   std::vector<ThreadPool> pools;   // most CPU time first
+  std::vector<NestedPool> nested;  // most time first
   std::vector<ThreadSentence> sentences;
 };
 
 template <>
 const Record& record<ThreadPool>();
+template <>
+const Record& record<NestedPool>();
 template <>
 const Record& record<ThreadSentence>();
 template <>
@@ -49,5 +59,5 @@ const Record& record<ThreadUse>();
 }  // namespace hwprof::model
 
 namespace hwprof::report {
-using model::ThreadPool, model::ThreadSentence, model::ThreadUse;
+using model::NestedPool, model::ThreadPool, model::ThreadSentence, model::ThreadUse;
 }  // namespace hwprof::report

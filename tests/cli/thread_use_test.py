@@ -77,11 +77,12 @@ NUMPY, TORCH_PYTHON = python_with("numpy"), python_with("torch")
 
 
 class ThreadUse(RunTest):
-    def threads(self, *command, options=(), cpus=None, start=(), **changes):
+    def threads(self, *command, options=(), cpus=None, start=(), calls=False, **changes):
         """The report's threads, and which share of the CPUs other programs took meanwhile."""
         words = list(start) + (["taskset", "-c", ",".join(map(str, cpus))] if cpus else []) + list(command)
         began, used = time.monotonic(), busy_seconds()
-        done, report = self.run_json(*words, options=["--no-calls", "--no-counters", *options],
+        watched = [] if calls else ["--no-calls"]
+        done, report = self.run_json(*words, options=["--no-counters", *watched, *options],
                                      env=environment(**changes))
         self.assertEqual(done.returncode, 0, done.stderr)
         took = time.monotonic() - began
@@ -300,8 +301,20 @@ class Matrix(ThreadUse):
         self.said("", self.with_blas(), "products", "1", OPENBLAS_NUM_THREADS="1")
 
     def test_a_pool_inside_a_pool(self):
-        self.said("busy threads", self.with_blas(), "product", "1.5", "2",
-                  allowed=["OpenBLAS's barriers"], fix="OPENBLAS_NUM_THREADS=1")
+        self.said("OpenBLAS's pool lies inside libgomp's", self.with_blas(), "product", "1.5", "2",
+                  allowed=["OpenBLAS's barriers", "idle workers of OpenBLAS"],
+                  fix="OPENBLAS_NUM_THREADS=1", calls=True)
+
+    def test_which_pool_lies_inside_the_other(self):
+        # On a busy machine too: it is counted, not timed.
+        use, _, _ = self.threads(self.with_blas(), "product", "1.5", "2", cpus=self.TWO, calls=True)
+        nested, = use["nested"]
+        self.assertEqual((nested["outer"], nested["inner"]), ("libgomp", "OpenBLAS"))
+        self.assertGreaterEqual(nested["calls"], 20)
+        for words, more in ((["products", "1"], {}),
+                            (["product", "1", "2"], {"OPENBLAS_NUM_THREADS": "1"})):
+            use, _, _ = self.threads(self.with_blas(), *words, cpus=self.TWO, calls=True, **more)
+            self.assertEqual(use["nested"], [])
 
     def test_one_thread_of_blas_inside_a_pool(self):
         self.said("", self.with_blas(), "product", "1", "2", OPENBLAS_NUM_THREADS="1")

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "src/blas/evidence/call_candidates.h"
+#include "src/blas/evidence/missed_calls.h"
 #include "src/blas/exact/exact_calls.h"
 #include "src/blas/providers/providers.h"
 #include "src/exact/exact.h"
@@ -37,6 +37,7 @@ struct CallWatch::State {
   std::optional<observe::ExecutionWatch> executions;  // beside the audit library
   report::Called called;
   std::vector<observe::CallKind> kinds;
+  std::vector<observe::CallingThread> callers;
   std::optional<observe::ExactWish> exact_wish;
   std::optional<ExactCalls> exact_calls;
   Exact exact;
@@ -127,13 +128,10 @@ double calls_in(const std::vector<Call>& calls) {
   return sum;
 }
 
-std::string calls_text(std::uint64_t count) {
-  return count == 1 ? "1 call" : fmt::format("{} calls", count);
-}
-
 void finish_audit(observe::Audit& audit, const CommandFiles& files,
                   const std::optional<ExecutionCount>& executions, report::Called& called,
-                  CallWatch::ByModule& by_module, std::vector<observe::CallKind>& kinds) {
+                  CallWatch::ByModule& by_module, std::vector<observe::CallKind>& kinds,
+                  std::vector<observe::CallingThread>& callers) {
   const std::string ignored = ignores_audit(files);
   if (executions) {
     called.executions = executions->all;
@@ -160,6 +158,7 @@ void finish_audit(observe::Audit& audit, const CommandFiles& files,
   by_module.calls = std::move(found.of_modules);
   by_module.unplaced = audit.unplaced();
   kinds = std::move(found.kinds);
+  callers = std::move(found.callers);
   called.spans = std::move(found.spans);
   called.spans_begin_ns = found.spans_begin_ns;
   called.spans_note = std::move(found.spans_note);
@@ -218,100 +217,6 @@ void finish_uprobes(observe::Uprobes& uprobes, const std::vector<pid_t>& left, i
 
 constexpr char kBlindToOwnCalls[] =
     "Calls within one library and into static code are not seen: the dynamic loader binds none.";
-
-report::MissedCalls missed_calls(const report::CallSite& site, const report::Called& called) {
-  using report::MissedBecause;
-  report::MissedCalls missed{.symbol = site.symbol,
-                             .caller = site.caller,
-                             .library = site.library,
-                             .because = site.caller == site.library ? MissedBecause::kOwnCall
-                                        : site.caller.empty()       ? MissedBecause::kNoFile
-                                                                    : MissedBecause::kBinding,
-                             .by_uprobes = site.count};
-  for (const auto* calls : {&called.calls, &called.lapack})
-    for (const report::CallSite& seen : *calls)
-      if (seen.symbol == site.symbol && seen.library == site.library) missed.by_audit += seen.count;
-  return missed;
-}
-
-std::string missed_text(const report::MissedCalls& missed) {
-  using report::MissedBecause;
-  const auto name = [](const std::string& path) {
-    return std::filesystem::path(path).filename().string();
-  };
-  const std::string library = name(missed.library);
-  return fmt::format(
-      "{} of {} in {} {} seen by uprobes alone, without a time: {}.", calls_text(missed.by_uprobes),
-      missed.symbol, library, missed.by_uprobes == 1 ? "was" : "were",
-      missed.because == MissedBecause::kOwnCall
-          ? fmt::format("{} calls itself there, and the dynamic loader binds no such call", library)
-      : missed.because == MissedBecause::kNoFile
-          ? "they come from code of no file"
-          : fmt::format("LD_AUDIT missed the binding of {}", name(missed.caller)));
-}
-
-// Files that stubs have passed calls on to: what such a file calls in itself may be part of these.
-std::set<std::string> entered_files(const report::Called& called) {
-  std::set<std::string> files;
-  for (const auto* calls : {&called.calls, &called.lapack})
-    for (const report::CallSite& site : *calls) files.insert(site.library);
-  return files;
-}
-
-// What probes beside the stubs saw and these did not. True: of all programs that ran no call was
-// missed by both.
-bool add_missed(observe::Uprobes& uprobes, const observe::Audit& audit,
-                const std::vector<pid_t>& left, report::Called& called) {
-  constexpr std::size_t kMostSaid = 8;
-  const std::set<std::string> entered = entered_files(called);
-  report::ComparedCalls compared;
-  std::vector<report::CallSite> unseen;
-  for (report::CallSite& site : uprobes.finish(left)) {
-    if (audit.is_library(site.caller)) {
-      compared.by_both += site.count;
-      continue;
-    }
-    if (site.caller == site.library && entered.contains(site.library)) {
-      compared.within += site.count;
-      continue;
-    }
-    compared.missed += site.count;
-    compared.missed_calls.push_back(missed_calls(site, called));
-    unseen.push_back(std::move(site));
-  }
-  std::size_t said = 0;
-  for (const report::MissedCalls& missed : compared.missed_calls)
-    if (++said <= kMostSaid) called.blind_to.push_back(missed_text(missed));
-  if (said > kMostSaid)
-    called.blind_to.push_back(fmt::format("Likewise of {} more routines.", said - kMostSaid));
-  if (compared.missed == 0) {
-    called.blind_to.push_back(fmt::format("Of {} that uprobes saw LD_AUDIT missed none.",
-                                          calls_text(compared.by_both + compared.within)));
-  } else {
-    std::move(unseen.begin(), unseen.end(), std::back_inserter(called.calls));
-    observe::most_flop_first(called.calls);
-    called.wall_ns.reset();  // that of the others is not known
-  }
-  if (compared.within > 0) {
-    called.blind_to.push_back(
-        fmt::format("{} within a library {} taken for part of the calls into it.",
-                    calls_text(compared.within), compared.within == 1 ? "is" : "are"));
-  }
-  for (const std::string& note : uprobes.notes()) called.blind_to.push_back("Uprobes: " + note);
-  compared.lost = uprobes.lost();
-  called.compared = std::move(compared);
-  if (uprobes.lost() > 0) {
-    called.blind_to.push_back(
-        fmt::format("Uprobes lost {} records: LD_AUDIT may have missed more.", uprobes.lost()));
-  }
-  called.added_ns = called.added_ns.value_or(0) + uprobes.added_ns();
-  called.elsewhere = uprobes.elsewhere();
-  const observe::Executions& executions = uprobes.executions();
-  const bool all_seen =
-      executions.complete() && executions.watched() == executions.count() && uprobes.lost() == 0;
-  if (all_seen) called.executions = called.executions_watched = executions.count();
-  return all_seen;
-}
 
 // Why of the calls that were to be counted exactly some have no count, or there are none.
 std::string missing_counts(const observe::ExactWish& wish, const observe::Audit::ExactTally& tally,
@@ -451,7 +356,8 @@ report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) 
   State& state = *state_;
   if (state.audit) {
     const auto executions = state.executions ? state.executions->finish(left) : std::nullopt;
-    finish_audit(*state.audit, state.files, executions, state.called, state.by_module, state.kinds);
+    finish_audit(*state.audit, state.files, executions, state.called, state.by_module, state.kinds,
+                 state.callers);
     bool all_seen = false;
     if (state.called.how == "audit" && state.uprobes)
       all_seen = add_missed(*state.uprobes, *state.audit, left, state.called);
@@ -500,6 +406,7 @@ CallWatch::ByModule CallWatch::take_by_module() const { return std::move(state_-
 CallWatch::Exact CallWatch::take_exact() const { return std::move(state_->exact); }
 
 const std::vector<observe::CallKind>& CallWatch::kinds() const { return state_->kinds; }
+const std::vector<observe::CallingThread>& CallWatch::callers() const { return state_->callers; }
 
 std::optional<double> slowed_by_watching(const report::Called& called, double cpu_ns) {
   constexpr double kNoticed = 0.05;

@@ -75,6 +75,8 @@ class CallWatch {
   [[nodiscard]] Exact take_exact() const;
   // What the calls that drain() gave were, after finish().
   [[nodiscard]] const std::vector<observe::CallKind>& kinds() const;
+  // Who made the long ones, after finish().
+  [[nodiscard]] const std::vector<observe::CallingThread>& callers() const;
 
  private:
   struct State;

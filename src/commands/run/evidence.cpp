@@ -141,7 +141,8 @@ report::ThreadUse Evidence::State::use_of_threads(const observe::SampleProfile& 
                      .facts = facts,
                      .cpu_ns = cpu_ns,
                      .online = online_cpus().value_or(facts.allowed).size(),
-                     .blas_calls = openblas_calls(found.called.calls)});
+                     .blas_calls = openblas_calls(found.called.calls),
+                     .callers = calls ? calls->callers() : std::vector<observe::CallingThread>()});
 }
 
 void Evidence::finish(report::Run& record, const std::vector<pid_t>& left) {

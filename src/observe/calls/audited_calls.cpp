@@ -143,6 +143,23 @@ void write_spans(const audit::Table& table, const LongCalls& long_calls, const B
                   calls.size(), all, static_cast<double>(shortest->ticks()) * ns_per_tick * 1e-3);
 }
 
+std::vector<CallingThread> callers_of(const LongCalls& long_calls, const Bindings& bindings,
+                                      const Backends& backends, double ns_per_tick) {
+  std::map<std::uint32_t, const Bound*> sites;
+  for (const auto& [key, bound] : bindings)
+    for (const std::uint32_t place : bound.places) sites[place] = &bound;
+  std::vector<CallingThread> callers;
+  for (const auto& [key, sum] : long_calls.threads()) {
+    const auto site = sites.find(key.second);
+    if (site == sites.end()) continue;
+    callers.push_back({.thread = static_cast<pid_t>(key.first),
+                       .library = server_of(*site->second, backends),
+                       .calls = sum.calls,
+                       .time_ns = sum.ticks * ns_per_tick});
+  }
+  return callers;
+}
+
 // Of one site, by what each object was made for.
 void add_prepared(const audit::Table& table, const Bound& bound, const std::string& library,
                   double ns_per_tick, std::vector<report::PreparedCall>& to) {
@@ -173,6 +190,15 @@ void LongCalls::keep(const Call& call) {
   if (longest_.size() >= 2 * kMostCandidates) keep_longest(longest_, kMostCandidates);
 }
 
+void LongCalls::add_to_thread(const Call& call) {
+  constexpr std::size_t kMost = 100'000;
+  const std::pair key{call.thread, call.site};
+  if (call.thread == 0 || (threads_.size() >= kMost && !threads_.contains(key))) return;
+  Sum& sum = threads_[key];
+  ++sum.calls;
+  sum.ticks += static_cast<double>(call.ticks());
+}
+
 void LongCalls::read(const audit::Table& table, const std::function<void(const Call&)>& take) {
   const std::uint64_t last = load(table.long_calls);
   // What has been overwritten, or a number that nobody has counted to.
@@ -199,7 +225,10 @@ void LongCalls::read(const audit::Table& table, const std::function<void(const C
     auto [site, added] = sites_.try_emplace(call.site);
     if (added) site->second.blas = calls_blas(table.sites[call.site]);
     site->second.ticks += static_cast<double>(call.ticks());
-    if (site->second.blas) inside_.add(call.began, call.ended);
+    if (site->second.blas) {
+      inside_.add(call.began, call.ended);
+      add_to_thread(call);
+    }
     keep(call);
     if (take) take(call);
   }
@@ -236,6 +265,7 @@ AuditedCalls read_audited_calls(const audit::Table& table, const LongCalls& long
   });
   result.wall_ns = wall_of(outer, table, long_calls, clock.ns_per_tick);
   write_spans(table, long_calls, outer, clock, result);
+  result.callers = callers_of(long_calls, outer, backends, clock.ns_per_tick);
   result.of_modules = read_modules(table, outer, backends, clock.ns_per_tick);
   result.kinds = kinds_of(table, bindings, backends, clock.ns_per_tick);
   return result;

@@ -14,6 +14,7 @@
 #include "src/observe/audit/table.h"
 #include "src/observe/calls/call_places.h"
 #include "src/observe/calls/union_of_times.h"
+#include "src/observe/routines/timed_call.h"
 
 namespace hwprof::observe {
 
@@ -51,6 +52,7 @@ struct AuditedCalls {
   std::string lines_reason;              // why some have no line of Python
   std::vector<CallKind> kinds;           // of all calls, those within others among them
   std::vector<CallsOfModule> of_modules;
+  std::vector<CallingThread> callers;  // in long calls of a BLAS, but those within others
 };
 
 // What the ticks of records are in CLOCK_MONOTONIC.
@@ -88,12 +90,21 @@ class LongCalls {
   [[nodiscard]] double inside_ticks() const { return inside_.sum(); }
   // Of all calls of a site.
   [[nodiscard]] double ticks_of(std::uint32_t site) const;
+  // By thread and site; of a BLAS.
+  struct Sum {
+    std::uint64_t calls = 0;
+    double ticks = 0;
+  };
+  [[nodiscard]] const std::map<std::pair<std::uint32_t, std::uint32_t>, Sum>& threads() const {
+    return threads_;
+  }
   // The longest, a few thousands.
   [[nodiscard]] const std::vector<Call>& longest() const { return longest_; }
   [[nodiscard]] const CallPlaces& places() const { return places_; }
 
  private:
   void keep(const Call& call);
+  void add_to_thread(const Call& call);
 
   std::uint64_t next_ = 1;       // number of the record to be read
   std::uint64_t unwritten_ = 0;  // the one that was not there when it was last looked for
@@ -104,6 +115,7 @@ class LongCalls {
     double ticks = 0;
   };
   std::map<std::uint32_t, Site> sites_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Sum> threads_;
   std::vector<Call> longest_;
   CallPlaces places_;
 };
