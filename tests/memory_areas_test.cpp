@@ -1,4 +1,4 @@
-// Where memory lies: what is read from the kernel's texts, recorded on machines with one and with
+// Where memory lies: what is read from texts as the kernel has them, of machines with one and with
 // two NUMA nodes, and what is said of it.
 #include "src/observe/proc/memory_areas.h"
 
