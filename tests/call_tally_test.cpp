@@ -161,6 +161,32 @@ TEST_F(Tally, CountsRoutinesThatAreCalledFromOnePlace) {
   for (const auto& site : sites) EXPECT_EQ(site.count, 10U) << site.symbol;
 }
 
+TEST_F(Tally, TakesNoCallForAJumpThatTheCodeHasNot) {
+  Routine routine;
+  find_routine("ddot_", routine);
+  const auto watch = [&](const char* path, std::uint64_t offset, Jumps jumps) {
+    return tally_.watch({path, {"ddot_", offset, 0x100, routine, jumps}});
+  };
+  struct Case {
+    Jumps jumps;
+    const char* path;
+    std::size_t sites;
+  };
+  std::uint64_t offset = 0x4000;
+  for (const Case& one : {Case{{false, false}, "/lib/a.so", 2}, Case{{false, true}, "/lib/b.so", 2},
+                          Case{{true, false}, "/lib/c.so", 1}}) {
+    const std::size_t before = tally_.sites().size(), said = tally_.notes().size();
+    const auto first = watch(one.path, offset += 0x200, one.jumps);
+    const auto second = watch(one.path, offset += 0x200, {false, false});
+    for (int i = 0; i < 5; ++i) {
+      enter(first, kProgram + 5, 0x9000);
+      enter(second, kProgram + 5, 0x9000);
+    }
+    EXPECT_EQ(tally_.sites().size(), before + one.sites) << one.path;
+    EXPECT_EQ(tally_.notes().size() - said, one.sites == 1 ? 1U : 0U) << one.path;
+  }
+}
+
 TEST_F(Tally, KnowsAJumpWhoseReturnIsWatched) {
   map("[uprobes]", 0x7ffff000);
   enter(outer_, kProgram + 5, 0x9000);

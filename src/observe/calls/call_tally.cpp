@@ -1,5 +1,7 @@
 #include "src/observe/calls/call_tally.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -91,7 +93,26 @@ bool CallTally::jumped(const Thread& thread, const ProbeHit& hit) const {
   return !begun.empty() && thread.last.stack_pointer == hit.stack_pointer &&
          thread.last.return_address == hit.return_address &&
          std::find(begun.begin(), begun.end(), hit.id) == begun.end() &&
-         operations_[begun.back()] == operations_[hit.id];
+         operations_[begun.back()] == operations_[hit.id] && may_jump(begun.back(), hit.id);
+}
+
+// Tables are how one file calls another; within a file the linker knows.
+bool CallTally::may_jump(std::uint32_t from, std::uint32_t to) const {
+  const Jumps& jumps = routines_[from].entry.jumps;
+  return jumps.direct || (jumps.by_table && routines_[from].path != routines_[to].path);
+}
+
+std::vector<std::string> CallTally::notes() const {
+  std::vector<std::string> all;
+  for (const auto& [jump, count] : jumps_) {
+    const WatchedRoutine &from = routines_[jump.first], &to = routines_[jump.second];
+    all.push_back(fmt::format(
+        "{} calls of {} in {} were taken for part of the call of {} in {} before each: a jump at "
+        "its end looks like one instruction that calls both by turns. --calls-by audit tells them "
+        "apart.",
+        count, to.entry.symbol, reported_as(to.path), from.entry.symbol, reported_as(from.path)));
+  }
+  return all;
 }
 
 void CallTally::enter(const ProbeHit& hit) {
@@ -118,6 +139,8 @@ void CallTally::enter(const ProbeHit& hit) {
       routine.blas && thread.call &&
       (!thread.frames.empty() || goes_on || inside_routine(caller, hit.return_address));
   if (routine.blas) {
+    const bool is_watched = caller != nullptr && caller->path.starts_with('[');
+    if (goes_on && !is_watched) ++jumps_[{thread.begun_as.back(), hit.id}];
     if (!goes_on) thread.begun_as.clear();
     thread.begun_as.push_back(hit.id);
     thread.last = frame;

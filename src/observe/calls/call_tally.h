@@ -8,8 +8,9 @@
 //     routines: what others call after a longjmp() is a call of their own,
 //   - or its return address lies within the code of another routine,
 //   - or it begins with the stack and the return address of another routine of the same operation:
-//     a jump in its end. What begins there once more, or does something else, is called from the
-//     same place: of an interpreter's foreign functions all are.
+//     a jump in its end, if its code has one that may lead there. What begins there once more, or
+//     does something else, is called from the same place: of an interpreter's foreign functions all
+//     are.
 //
 // Of a program with very many calls only a sample is recorded. A single record tells nothing of the
 // calls around it: a call in the sample is taken for what the last one from its place was while all
@@ -63,6 +64,8 @@ class CallTally {
   // With a thread inside a timed call; absent where the time of some is not known.
   [[nodiscard]] std::optional<double> wall_ns() const;
   [[nodiscard]] std::uint64_t returns() const { return returns_; }
+  // Calls that were taken for part of another one, whose return was not watched.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
   struct Frame {
@@ -102,6 +105,8 @@ class CallTally {
   [[nodiscard]] bool jumped(const Thread& thread, const ProbeHit& hit) const;
   // `caller` holds the return address, or is null.
   [[nodiscard]] bool inside_routine(const Mapping* caller, std::uint64_t return_address) const;
+  // Whether the code of `from` has a jump that may lead to `to`.
+  [[nodiscard]] bool may_jump(std::uint32_t from, std::uint32_t to) const;
   // As which the file is watched, and as which it is reported; else `path`.
   [[nodiscard]] const std::string& watched_as(const std::string& path) const;
   [[nodiscard]] const std::string& reported_as(const std::string& path) const;
@@ -118,6 +123,7 @@ class CallTally {
   std::unordered_map<pid_t, Thread> threads_;
   std::map<std::tuple<std::uint32_t, std::string, std::string>, Site> sites_;
   std::map<Place, Habit> habits_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> jumps_;  // from, to
   UnionOfTimes inside_;
   std::uint64_t nested_samples_ = 0;
   bool timing_ = true;

@@ -45,4 +45,37 @@ constexpr bool x86_takes_probe(std::span<const std::uint8_t> code) {
   return at < code.size() && !holds(kBadOpcodes, code[at]);
 }
 
+// Whether a function's code may have jumps out of it: any byte may be the first of one, so that
+// there may be none of those that are told. `begin`, `end`: of the file's code, counted from its
+// own.
+struct JumpsInCode {
+  bool direct = false, by_table = false;
+};
+constexpr JumpsInCode x86_jumps(std::span<const std::uint8_t> code, std::int64_t begin,
+                                std::int64_t end) {
+  JumpsInCode found;
+  const auto size = static_cast<std::int64_t>(code.size());
+  const auto leaves = [&](std::int64_t to) {
+    return to >= begin && to < end && (to <= 0 || to >= size);
+  };
+  for (std::size_t at = 0; at + 1 < code.size(); ++at) {
+    const std::uint8_t first = code[at], second = code[at + 1];
+    const auto here = static_cast<std::int64_t>(at);
+    if (first == 0xff && (second & 0x38U) == 0x20U) {
+      (second == 0x25 ? found.direct : found.by_table) = true;  // 0x25: of a slot in the file
+    }
+    const bool is_short = first == 0xeb || (first >= 0x70 && first <= 0x7f);
+    if (is_short && leaves(here + 2 + static_cast<std::int8_t>(second))) found.direct = true;
+    const std::size_t operand = first == 0xe9                                       ? at + 1
+                                : first == 0x0f && second >= 0x80 && second <= 0x8f ? at + 2
+                                                                                    : 0;
+    if (operand == 0 || operand + 4 > code.size()) continue;
+    std::uint32_t distance = 0;
+    for (std::size_t i = 4; i-- > 0;) distance = distance << 8U | code[operand + i];
+    if (leaves(static_cast<std::int64_t>(operand) + 4 + static_cast<std::int32_t>(distance)))
+      found.direct = true;
+  }
+  return found;
+}
+
 }  // namespace hwprof::observe

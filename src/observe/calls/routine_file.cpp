@@ -26,6 +26,23 @@ bool takes_probe(int file, std::uint64_t offset) {
 #endif
 }
 
+Jumps jumps_of(int file, const ElfSegment& segment, std::uint64_t offset, std::uint64_t size) {
+#if defined(__x86_64__)
+  constexpr std::uint64_t kMostBytes = 1U << 14U;
+  if (size == 0 || size > kMostBytes) return {};
+  std::vector<std::uint8_t> code(size);
+  if (::pread(file, code.data(), code.size(), static_cast<off_t>(offset)) !=
+      static_cast<ssize_t>(size)) {
+    return {};
+  }
+  const auto begin = static_cast<std::int64_t>(segment.offset - offset);
+  const auto found = x86_jumps(code, begin, begin + static_cast<std::int64_t>(segment.file_size));
+  return {found.direct, found.by_table};
+#else
+  return {};
+#endif
+}
+
 }  // namespace
 
 bool holds_foreign_code(int file) {
@@ -108,7 +125,8 @@ std::optional<RoutineFile> read_routines(UniqueFd file, const std::string& path)
         cut = true;
         return;
       }
-      found.entries.push_back({symbol.name, offset, symbol.size, routine});
+      found.entries.push_back({symbol.name, offset, symbol.size, routine,
+                               jumps_of(found.file.get(), *segment, offset, symbol.size)});
     });
   }
   if (cut) {

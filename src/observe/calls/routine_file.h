@@ -14,11 +14,19 @@
 
 namespace hwprof::observe {
 
+// Where a function may leave by a jump: what it goes to then returns in its place. Of what is not
+// known, anything.
+struct Jumps {
+  bool direct = true;    // to a place in the file: another function, or a slot for one (PLT)
+  bool by_table = true;  // to an address that it has read
+};
+
 struct EntryPoint {
   std::string symbol;
   std::uint64_t offset = 0;  // in the file
   std::uint64_t size = 0;    // 0: the symbol does not say
   Routine routine;
+  Jumps jumps = {};
 };
 
 // OpenBLAS with LAPACK has some 700 of them; one with two interfaces, twice that.

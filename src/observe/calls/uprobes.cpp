@@ -467,14 +467,13 @@ void Uprobes::remove_probes() {
 
 void Uprobes::count_by_sample(std::uint64_t recorded, std::uint64_t others) {
   if (others == 0) return;
-  const bool nested = tally_.nested_samples();
   if (!tally_.scale_samples(others)) lost_ += others;
   notes_.push_back(fmt::format(
       "So many short calls were made that to record each would have slowed the program: of those "
       "after the first {}, 1 in {} was. All {} were counted{}; how they divide among callers, "
       "routines and shapes is an estimate.",
       recorded, kSamplePeriod, others,
-      nested ? ", but some are part of others, and how many is an estimate" : ""));
+      tally_.nested_samples() ? ", but some are part of others, and how many is an estimate" : ""));
 }
 
 std::vector<report::CallSite> Uprobes::finish(const std::vector<pid_t>& left) {
@@ -494,6 +493,7 @@ std::vector<report::CallSite> Uprobes::finish(const std::vector<pid_t>& left) {
               kReturnNs * static_cast<double>(tally_.returns()) +
               kCountNs * static_cast<double>(all - std::min(all, recorded));
   remove_probes();
+  for (std::string& note : tally_.notes()) notes_.push_back(std::move(note));
   return tally_.sites();
 }
 
