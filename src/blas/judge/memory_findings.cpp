@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "src/base/format.h"
@@ -19,16 +20,10 @@ constexpr double kFewHuge = 0.1;
 // Threads on one node and most memory on others; memory on one node and threads on several.
 constexpr double kOnOneNode = 0.9, kMostElsewhere = 0.5, kManyElsewhere = 0.4;
 
-double resident_bytes(const LargeMemory& memory) {
+// Of all areas, in bytes.
+double sum_of(std::uint64_t report::MemoryArea::*part, const LargeMemory& memory) {
   double bytes = 0;
-  for (const report::MemoryArea& area : memory.areas)
-    bytes += static_cast<double>(area.resident_bytes);
-  return bytes;
-}
-
-double huge_bytes(const LargeMemory& memory) {
-  double bytes = 0;
-  for (const report::MemoryArea& area : memory.areas) bytes += static_cast<double>(area.huge_bytes);
+  for (const report::MemoryArea& area : memory.areas) bytes += static_cast<double>(area.*part);
   return bytes;
 }
 
@@ -37,10 +32,11 @@ double run_share(const MemoryNode& node) { return node.run_share.value_or(0); }
 }  // namespace
 
 std::string huge_page_words(const LargeMemory& memory) {
-  const double all = resident_bytes(memory);
-  if (all < kNotableBytes || huge_bytes(memory) >= kFewHuge * all) return "";
+  const double all = sum_of(&report::MemoryArea::resident_bytes, memory);
+  const double huge = sum_of(&report::MemoryArea::huge_bytes, memory);
+  if (all < kNotableBytes || huge >= kFewHuge * all) return "";
   const std::string what = fmt::format("{} in large areas lie in small pages (huge ones: {:.0f} %)",
-                                       report::binary_bytes(all), 100 * huge_bytes(memory) / all);
+                                       report::binary_bytes(all), 100 * huge / all);
   // glibc 2.35 and later asks for huge pages so (its manual, "Memory Allocation Tunables").
   constexpr const char* kAsks = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
   if (memory.huge_pages == "madvise") {
@@ -84,8 +80,7 @@ std::string node_finding(const LargeMemory& memory) {
     return fmt::format(
         "{:.0f} % of the {} in large areas lie on NUMA node {}, while {:.0f} % of the running "
         "threads were on others: let each thread write first what it computes with later, or "
-        "spread "
-        "the pages, numactl --interleave=all -- COMMAND.",
+        "spread the pages, numactl --interleave=all -- COMMAND.",
         100 * share(fullest), report::binary_bytes(all), fullest.node,
         100 * (1 - run_share(fullest)));
   }
