@@ -242,10 +242,13 @@ const Record& record<CallSite>() {
                                    "added up"),
       field<&CallSite::time_share_reason>("time_share_reason", "", "why it is null")
           .null_if_empty(),
+      field<&CallSite::cores>("cores", "",
+                              "CPU time in these calls / `time_ns`; null: only `--lines` tells, "
+                              "or too few samples"),
       field<&CallSite::peak_fraction>(
           "peak_fraction", "",
           "of `performing.core_peak_gflops`, for float64 of half of it; times the cores that "
-          "worked at once where it is the only routine that was timed"),
+          "worked in these calls where there may have been several"),
       field<&CallSite::peak_fraction_reason>("peak_fraction_reason", "", "why it is null")
           .null_if_empty(),
       field<&CallSite::shapes>("shapes", "", "most FLOP first"),

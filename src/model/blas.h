@@ -210,6 +210,7 @@ struct CallSite {
   std::optional<double> flops;              // over all calls, by their shapes
   std::optional<double> time_share;         // of the time inside all calls that were timed
   std::string time_share_reason;            // why it is absent
+  std::optional<double> cores;              // CPU time in them over time_ns; absent: not known
   std::optional<double> peak_fraction;      // of the peak of its precision
   std::string peak_fraction_reason;         // why it is absent
   std::vector<CallShape> shapes;            // most FLOP first

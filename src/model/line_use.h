@@ -23,7 +23,7 @@ struct LineCall {
   double share = 0;      // of the program's CPU time: in these calls, threads added up
   std::uint64_t calls = 0;
   double time_ns = 0;                     // inside them
-  std::optional<double> cores;            // CPU time in them over time_ns; absent: too few samples
+  std::optional<double> cores;            // CPU time in them over time_ns; absent: not known
   std::optional<double> gflops;           // absent: the FLOP of a shape are not known
   std::optional<double> peak_fraction;    // of the peak of `cores`
   std::vector<report::CallShape> shapes;  // most time first

@@ -46,8 +46,13 @@ const Record& record<PreparedCall>() {
                                   "transform the convention: 5 N log2 N of complex numbers, 2.5 N "
                                   "log2 N of real ones"),
       computed<rate_of>("gflops", "GFLOP/s", "`flops` / `time_ns`: of one calling thread"),
+      field<&PreparedCall::cores>("cores", "",
+                                  "CPU time in these calls / `time_ns`; null: not known; `--lines` "
+                                  "tells, but for few samples and other calls inside"),
       field<&PreparedCall::peak_fraction>(
-          "peak_fraction", "", "of `performing.core_peak_gflops`, for f64 of half of it"),
+          "peak_fraction", "",
+          "of `performing.core_peak_gflops`, for f64 of half of it; times `cores` where there may "
+          "have been several"),
       field<&PreparedCall::peak_fraction_reason>("peak_fraction_reason", "", "why it is null")
           .null_if_empty(),
       field<&PreparedCall::reason>("reason", "", "why `kind` is null").null_if_empty(),

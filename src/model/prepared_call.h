@@ -22,7 +22,8 @@ struct PreparedCall {
   std::optional<double> time_ns;        // inside the calls, all threads added up
   std::optional<double> time_share;     // of the time in all calls of this list; absent: not timed
   std::optional<double> flops;          // over all calls; absent: the shape does not tell
-  std::optional<double> peak_fraction;  // of the peak of one core
+  std::optional<double> cores;          // CPU time in the calls over time_ns; absent: not known
+  std::optional<double> peak_fraction;  // of the peak of the cores that worked in them
   std::string peak_fraction_reason;     // why it is absent
   std::string reason;                   // why the kind is not known
 };

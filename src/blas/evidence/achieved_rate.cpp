@@ -190,41 +190,43 @@ std::optional<double> fraction_of_all(const report::CallSite& site,
   return timed == 1 && sampled && at_work ? evidence.achieved_rate.peak_fraction : std::nullopt;
 }
 
+constexpr std::string_view kUnknownThreads =
+    "how many threads of its library worked in these calls is not known (--lines tells)";
+
 void set_peak_fraction(report::CallSite& site, const report::BlasEvidence& evidence, bool one_cpu) {
   site.peak_fraction.reset();
   site.peak_fraction_reason = why_no_peak(site, evidence);
   if (!site.peak_fraction_reason.empty()) return;
   const std::optional<int> threads = threads_of(site.library, evidence);
-  if (one_cpu || threads == 1) {
-    site.peak_fraction = share_of_peak(site.symbol, *report::gflops_of(site),
-                                       *evidence.achieved_rate.core_peak_gflops);
-    return;
-  }
-  site.peak_fraction = fraction_of_all(site, evidence);
+  const std::optional<double> cores = one_cpu || threads == 1 ? 1 : site.cores;
+  site.peak_fraction = cores ? share_of_peak(site.symbol, *report::gflops_of(site),
+                                             *evidence.achieved_rate.core_peak_gflops * *cores)
+                             : fraction_of_all(site, evidence);
   if (site.peak_fraction) return;
   site.peak_fraction_reason =
       threads ? fmt::format(
                     "its library had {} threads, and how many worked in these calls is "
-                    "not known",
+                    "not known (--lines tells)",
                     *threads)
-              : "how many threads of its library worked in these calls is not known";
+              : std::string(kUnknownThreads);
 }
 
 void set_peak_fraction(report::PreparedCall& call, const report::BlasEvidence& evidence,
                        bool one_cpu) {
   const double peak = evidence.achieved_rate.core_peak_gflops.value_or(0);
   const auto rate = rate_of(call);
+  const bool alone = one_cpu || threads_of(call.library, evidence) == 1;
+  const std::optional<double> cores = alone ? 1 : call.cores;
   call.peak_fraction.reset();
-  call.peak_fraction_reason =
-      !call.time_ns                           ? "some of these calls did not return"
-      : !rate                                 ? "no FLOP are counted of this kind of work"
-      : !peak_weight_of(call.kind, call.type) ? "no peak of this precision is measured"
-      : peak <= 0                             ? "no peak was measured"
-      : !one_cpu && threads_of(call.library, evidence) != 1
-          ? "how many threads of its library worked in these calls is not known"
-          : "";
+  call.peak_fraction_reason = !call.time_ns ? "some of these calls did not return"
+                              : !rate       ? "no FLOP are counted of this kind of work"
+                              : !peak_weight_of(call.kind, call.type)
+                                  ? "no peak of this precision is measured"
+                              : peak <= 0 ? "no peak was measured"
+                              : !cores    ? kUnknownThreads
+                                          : "";
   if (call.peak_fraction_reason.empty())
-    call.peak_fraction = share_of_peak(call.kind, *rate, peak, call.type);
+    call.peak_fraction = share_of_peak(call.kind, *rate, peak * *cores, call.type);
 }
 
 }  // namespace

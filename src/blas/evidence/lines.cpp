@@ -5,18 +5,19 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "src/blas/evidence/chosen_core.h"
+#include "src/blas/evidence/cores_in_calls.h"
 #include "src/blas/evidence/executed.h"
 
 namespace hwprof::blas {
 namespace {
 
 constexpr std::size_t kMostLines = 1000, kMostShapes = 32;
-constexpr double kEnoughForCores = 20;  // samples
-constexpr double kWorthSaying = 0.05;   // of the samples
+constexpr double kWorthSaying = 0.05;  // of the samples
 
 using PreparedKey = std::tuple<std::string, std::string, std::string>;
 using ShapeKey = std::tuple<std::string, std::string, std::uint64_t, std::uint64_t, std::uint64_t,
@@ -29,6 +30,7 @@ struct Counted {
   const observe::CallKind* kind = nullptr;
   double count = 0, time_ns = 0;
   observe::LineCalls samples;
+  bool calls_others = false;  // its library does, so that their samples are not here
 };
 using CountedCalls = std::map<ShapeKey, Counted>;
 
@@ -52,8 +54,10 @@ using KindsByNumber = std::map<std::uint64_t, const observe::CallKind*>;
 CountedCalls count_all(const observe::LineProfile& profile,
                        const std::vector<observe::CallKind>& kinds, const KindsByNumber& numbers) {
   CountedCalls all;
+  const std::set<std::string> with_inner = libraries_that_call(profile, kinds);
   for (const observe::CallKind& kind : kinds) {
     Counted& counted = all[key_of(kind)];
+    counted.calls_others = with_inner.contains(kind.library);
     counted.kind = &kind;
     counted.count += static_cast<double>(kind.count);
     counted.time_ns += kind.time_ns;
@@ -101,6 +105,7 @@ void most_share_first(std::vector<Item>& items) {
 struct RoutineOfLine {
   observe::LineCalls samples;
   double calls = 0, time_ns = 0, flops = 0, flops_time_ns = 0;
+  bool calls_others = false;
   std::vector<report::CallShape> shapes;
 };
 
@@ -118,6 +123,7 @@ std::vector<report::LineCall> calls_of(const observe::LineSamples& line, const C
     RoutineOfLine& routine = routines[{counted.kind->symbol, counted.kind->library, kernel, type}];
     const report::CallShape shape = part_of_line(samples, counted);
     routine.samples += samples;
+    routine.calls_others |= counted.calls_others;
     routine.calls += static_cast<double>(shape.count);
     routine.time_ns += shape.time_ns.value_or(0);
     if (counted.kind->flops) {
@@ -134,7 +140,7 @@ std::vector<report::LineCall> calls_of(const observe::LineSamples& line, const C
     call.share = routine.samples.samples / all_samples;
     call.calls = static_cast<std::uint64_t>(routine.calls);
     call.time_ns = routine.time_ns;
-    if (routine.samples.samples >= kEnoughForCores && call.time_ns > 0)
+    if (!routine.calls_others && routine.samples.samples >= kEnoughForCores && call.time_ns > 0)
       call.cores = routine.samples.samples / sampling_hz * 1e9 / call.time_ns;
     // Some calls without FLOP in a sum of those that have them would be a wrong rate.
     if (routine.flops > 0 && routine.flops_time_ns == routine.time_ns)

@@ -97,9 +97,13 @@ blas::MemoryUse memory_of(const report::Run& record) {
 // rate to compare.
 void measure_rate(report::Run& record, bool one_cpu) {
   report::BlasEvidence& evidence = record.blas.evidence;
-  const bool rates = !record.modules.empty() ||
-                     std::any_of(evidence.called.calls.begin(), evidence.called.calls.end(),
-                                 [](const auto& site) { return site.flops.value_or(0) > 0; });
+  const auto any_flops = [](const auto& calls) {
+    return std::any_of(calls.begin(), calls.end(),
+                       [](const auto& call) { return call.flops.value_or(0) > 0; });
+  };
+  const report::Called& called = evidence.called;
+  const bool rates = !record.modules.empty() || any_flops(called.calls) ||
+                     any_flops(called.primitives) || any_flops(called.transforms);
   std::optional<double> peak;
   if (rates) peak = fma_slice_gflops(fastest_fma_kernel(), kPeakSliceSeconds);
   evidence.achieved_rate =

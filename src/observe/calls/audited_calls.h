@@ -29,7 +29,7 @@ struct CallsOfModule {
 // Calls of one routine and one shape from one place, as the table counts them.
 struct CallKind {
   std::uint64_t number = 0;  // TimedCall::kind
-  std::string symbol, library;
+  std::string symbol, library, caller;
   std::optional<report::CallShape> shape;  // with its count and time
   std::optional<double> flops;             // of one call
   std::uint64_t count = 0;

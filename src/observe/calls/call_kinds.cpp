@@ -19,6 +19,7 @@ CallKind kind_of(const Bound& bound, const Backends& backends, std::uint64_t num
   CallKind kind{.number = number,
                 .symbol = bound.symbol,
                 .library = server_of(bound, backends),
+                .caller = bound.caller,
                 .shape = {},
                 .flops = {},
                 .count = calls.count,

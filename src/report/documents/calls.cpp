@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "src/base/format.h"
 #include "src/report/documents/content.h"
@@ -249,6 +251,50 @@ Table calls_table(const BlasEvidence& evidence) {
   append(table.notes, calls_notes(evidence));
   append(table.notes, number_notes(evidence));
   append(table.notes, reasons.sentences());
+  return table;
+}
+
+// Where in the source a call came from: "train.py:12 forward".
+std::string place_of(const TraceSpan& span) {
+  if (!span.line) return std::string(kAbsent);
+  return fmt::format("{}:{} {}", file_name(span.line->file), span.line->line, span.line->function);
+}
+
+Table longest_calls_table(const BlasEvidence& evidence) {
+  const auto& spans = evidence.called.spans;
+  Table table{.title = "Single calls, longest first",
+              .columns = {{"call", true},
+                          {"began"},
+                          {"time"},
+                          {"thread", true},
+                          {"region", true},
+                          {"called at", true}},
+              .rows = {},
+              .notes = {}};
+  std::vector<std::size_t> order(spans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t rows = std::min(kMostCalls, order.size());
+  const auto longer = [&](std::size_t a, std::size_t b) {
+    return std::pair(spans[a].duration_ns, b) > std::pair(spans[b].duration_ns, a);
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(rows), order.end(),
+                    longer);
+  order.resize(rows);
+  for (const std::size_t at : order) {
+    const TraceSpan& span = spans[at];
+    table.rows.push_back({"",
+                          {span.name, duration(span.start_ns), duration(span.duration_ns),
+                           span.thread, known_text(span.region.value_or("")), place_of(span)},
+                          fmt::format("/blas/evidence/called/spans/{}", at)});
+  }
+  if (spans.empty()) return table;
+  table.notes.emplace_back("began: after the first call that was recorded");
+  if (rows < spans.size())
+    table.notes.push_back(
+        fmt::format("{} of {} calls that were recorded one by one: JSON and --trace FILE have all",
+                    rows, spans.size()));
+  if (!evidence.called.lines_reason.empty())
+    table.notes.push_back("no line of Python: " + evidence.called.lines_reason);
   return table;
 }
 

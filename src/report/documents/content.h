@@ -77,6 +77,7 @@ Table calls_table(const BlasEvidence& evidence);
 Table lapack_table(const BlasEvidence& evidence);
 Table primitives_table(const BlasEvidence& evidence);
 Table transforms_table(const BlasEvidence& evidence);
+Table longest_calls_table(const BlasEvidence& evidence);
 
 // modules.cpp: by name or by type; empty where they were not asked for.
 Table modules_table(const Run& run, const std::vector<Module>& modules, bool types);

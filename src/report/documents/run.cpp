@@ -415,6 +415,7 @@ Document run_document(const Run& run) {
   document.add(transforms_table(evidence));
   if (!evidence.called.spans.empty() && !is_one_timeline(run.regions, evidence.called))
     document.add(Chart{"calls", "Calls of a BLAS over time, a lane a thread"});
+  document.add(longest_calls_table(evidence), kFull);
   document.add(files_table(evidence.executed), kFull);
   document.add(symbols_table(evidence.executed), kFull);
   // Of what executed, whoever called it: of a library's header, of an interpreter.
