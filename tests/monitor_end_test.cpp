@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <string>
 
 #include "src/observe/monitor/channel.h"
 #include "src/observe/monitor/monitor.h"
@@ -32,7 +33,7 @@ namespace {
 TEST(Monitor, LeavesNoCommandThatWasNeverReleased) {
   const auto line = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}, false));
+        TRY(monitor.start({}));
         return 0;
       },
       {.command = {"true"}});
@@ -46,7 +47,7 @@ TEST(Monitor, LeavesNoCommandThatWasNeverReleased) {
 TEST(Monitor, SaysThatTheCommandDidNotRunWhereTheWorkerDiesBefore) {
   const auto line = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}, false));
+        TRY(monitor.start({}));
         TRY(monitor.save_report("a lie"));
         ::raise(SIGKILL);
         return 0;
@@ -61,7 +62,7 @@ TEST(Monitor, SaysThatTheCommandDidNotRunWhereTheWorkerDiesBefore) {
 TEST(Monitor, OutlivesACommandThatIsKilledBeforeItBegan) {
   const auto code = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(const pid_t pid, monitor.start({}, false));
+        TRY(const pid_t pid, monitor.start({}));
         ::kill(pid, SIGKILL);
         for (auto info = process_info(pid); info && !info->ended; info = process_info(pid)) {
         }
@@ -77,7 +78,7 @@ TEST(Monitor, ExitCodeOfTheCommandWinsOverAnErrorOfTheWorker) {
   std::string said;
   const auto code = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}, true));
+        TRY(monitor.start({}));
         TRY(monitor.release());
         TRY(monitor.wait());
         return environment_error(EIO, "what it says");
@@ -95,7 +96,7 @@ TEST(Monitor, CommandsExitCodeOutlivesTheWorker) {
       {.command = {"sh", "-c", "exit 5"},
        .write_report = [&](const std::string& bytes) { report = bytes; }},
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}, true));
+        TRY(monitor.start({}));
         TRY(monitor.release());
         TRY(monitor.wait());
         TRY(monitor.save_report("so far"));
@@ -114,7 +115,7 @@ TEST(Monitor, SaysHowItsWorkerDiedWhereNothingWasSaved) {
       {.command = {"sh", "-c", "exit 5"},
        .write_report = [&](const std::string& bytes) { report = bytes; }},
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}, true));
+        TRY(monitor.start({}));
         TRY(monitor.release());
         ::raise(SIGSEGV);
         return 0;
@@ -129,6 +130,55 @@ TEST(Monitor, SaysHowItsWorkerDiedWhereNothingWasSaved) {
   EXPECT_EQ(report, "worker was killed by SIGSEGV");
 }
 
+// A zombie counts for the limits on its user's processes: a command that makes many short orphans
+// would run into them.
+constexpr const char* kFewChildrenAreLeft =
+    "for round in $(seq 100); do "
+    "  [ $(wc -w < /proc/$PPID/task/$PPID/children) -lt 20 ] && exit 5; sleep 0.1; "
+    "done; exit 9";
+
+TEST(Monitor, TakesOrphansThatEndWhileTheCommandRuns) {
+  const auto code = in_worker(
+      [](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}));
+        TRY(monitor.release());
+        TRY(monitor.wait());
+        return 0;
+      },
+      {.command = {"sh", "-c",
+                   std::string("for i in $(seq 100); do (true &); done; ") + kFewChildrenAreLeft}});
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 5);
+}
+
+TEST(Monitor, TakesOrphansOfTheCommandBefore) {
+  const std::string once = ::testing::TempDir() + "hwprof-orphans-" + std::to_string(::getpid());
+  const auto code = in_worker(
+      [&](MonitorClient& monitor) -> Result<int> {
+        TRY(monitor.start({}));
+        TRY(monitor.release());
+        TRY(const CommandEnd first, monitor.wait());
+        HOLDS(first.facts.exit == 3);
+        TRY(monitor.start({}));
+        TRY(monitor.release());
+        TRY(const CommandEnd second, monitor.wait());
+        HOLDS(second.left.empty());
+        return 0;
+      },
+      {.command = {"sh", "-c",
+                   "if mkdir " + once +
+                       "; then "
+                       "  for i in $(seq 40); do "
+                       "    (sh -c 'while [ -e " +
+                       once +
+                       " ]; do sleep 0.1; done' &) ; done; exit 3; "
+                       "fi; rmdir " +
+                       once + "; " + kFewChildrenAreLeft},
+       .runs = 2});
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 5);
+}
+
 // How a worker ended that was given up, after a command that ended with 5.
 std::string end_of_worker(const WorkerTask& after_command, const MonitorPatience& patience) {
   std::string how;
@@ -137,7 +187,7 @@ std::string end_of_worker(const WorkerTask& after_command, const MonitorPatience
        .patience = patience,
        .write_report = [&](const std::string& bytes) { how = bytes; }},
       [&](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}, true));
+        TRY(monitor.start({}));
         TRY(monitor.release());
         TRY(monitor.wait());
         return after_command(monitor);
@@ -251,7 +301,7 @@ TEST(Monitor, DoesNotWaitForAWorkerWhoseEndATracerKeeps) {
       {.command = this_program("Monitor.DISABLED_ProgramThatTracesTheWorker"),
        .write_report = [&](const std::string& bytes) { how = bytes; }},
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({variable("WORKER", ::getpid())}, true));
+        TRY(monitor.start({variable("WORKER", ::getpid())}));
         TRY(monitor.release());
         ::execl("/bin/sleep", "sleep", "20", nullptr);
         return 1;
@@ -352,7 +402,7 @@ TEST(Monitor, DoesNotWaitForASocketThatAWorkerGives) {
           HOLDS(::bind(listening.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) ==
                 0);
           HOLDS(::listen(listening.get(), 1) == 0);
-          TRY(monitor.start({variable("WORKER", ::getpid())}, false));
+          TRY(monitor.start({variable("WORKER", ::getpid())}));
           TRY(monitor.release());
           UniqueFd way(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
           const int given = receive_descriptor(way.get()).release();

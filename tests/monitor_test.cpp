@@ -234,7 +234,7 @@ TEST(Monitor, ProcessesWithRightsThatTheUserLacksAreRefused) {
     const Sleeper sleeper(setgid);
     const auto line = in_worker(
         [&](MonitorClient& monitor) -> Result<int> {
-          TRY(const pid_t pid, monitor.start({}, false));
+          TRY(const pid_t pid, monitor.start({}));
           const auto event = [&] {
             return code_of(
                 monitor.ask({.ask = Ask::kOpenEvent, .pid = pid, .cpu = -1, .attr = clock_attr()}));
@@ -247,7 +247,7 @@ TEST(Monitor, ProcessesWithRightsThatTheUserLacksAreRefused) {
           HOLDS(open(ForeignFile::Kind::kMaps) == EPERM);
           HOLDS(open(ForeignFile::Kind::kPages) == EPERM);
           HOLDS(open(ForeignFile::Kind::kEnvironment) == EPERM);
-          HOLDS(monitor.start({}, false).error().code == EINVAL);
+          HOLDS(monitor.start({}).error().code == EINVAL);
           TRY(monitor.release());
           const int expected = setgid ? EPERM : 0;
           HOLDS(event() == expected);
@@ -273,7 +273,7 @@ TEST(Monitor, AWorkerThatHasCalledExecveIsHwprofNoMore) {
   ASSERT_EQ(::chmod(sleeper.path().c_str(), 0711), 0);
   const auto code = in_worker(
       [&](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}, false));
+        TRY(monitor.start({}));
         TRY(monitor.release());
         const pid_t worker = ::getpid();
         if (::fork() == 0) {
@@ -353,7 +353,7 @@ TEST(Monitor, WritesOnlyFilesThatTheCommandLineNames) {
 TEST(Monitor, SetsNoVariableButItsOwn) {
   const auto line = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
-        HOLDS(monitor.start({"LD_PRELOAD=/tmp/x.so"}, false).error().code == EPERM);
+        HOLDS(monitor.start({"LD_PRELOAD=/tmp/x.so"}).error().code == EPERM);
         HOLDS(monitor.release().error().code == EINVAL);  // nothing was started
         return -1;
       },
@@ -390,11 +390,11 @@ TEST(Monitor, RunsTheCommandAsOftenAsWasAskedFor) {
   const auto line = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
         for (int i = 0; i < 2; ++i) {
-          TRY(monitor.start({}, false));
+          TRY(monitor.start({}));
           TRY(monitor.release());
           TRY(monitor.wait());
         }
-        HOLDS(monitor.start({}, false).error().code == EPERM);
+        HOLDS(monitor.start({}).error().code == EPERM);
         return 0;
       },
       {.command = {"true"}, .runs = 2});

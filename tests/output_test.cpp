@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,11 +11,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
+#include <vector>
 
 #include "src/base/files.h"
 #include "src/base/unique_fd.h"
@@ -190,6 +193,41 @@ TEST_F(Output, FifoIsWrittenDirectlyAndStaysOne) {
   EXPECT_EQ(got, "report");
   EXPECT_TRUE(fs::is_fifo(at("pipe")));
   EXPECT_EQ(entries(), 1u);
+}
+
+// To open it would wait for the next reader, with all signals blocked.
+TEST_F(Output, FifoBehindALinkOfProcfsThatNobodyReadsIsAnError) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  UniqueFd reader(::open(at("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd output(::open(at("pipe").c_str(), O_WRONLY | O_CLOEXEC));
+  const std::string path = "/dev/fd/" + std::to_string(output.get());
+  ASSERT_TRUE(write_file(path, "report"));
+  char got[16];
+  EXPECT_EQ(::read(reader.get(), got, sizeof got), 6);
+  reader.reset();
+  expect_environment_error(write_file(path, "report"), EPIPE);
+}
+
+// More than the pipe holds, and its reader takes its time.
+TEST_F(Output, FifoBehindALinkOfProcfsIsWaitedFor) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  UniqueFd reader(::open(at("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd output(::open(at("pipe").c_str(), O_WRONLY | O_CLOEXEC));
+  const std::string report(1'000'000, 'x');
+  std::size_t taken = 0;
+  std::thread reads([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::vector<char> part(10'000);
+    pollfd more{reader.get(), POLLIN, 0};
+    while (taken < report.size() && ::poll(&more, 1, 10'000) > 0) {
+      const ssize_t got = ::read(reader.get(), part.data(), part.size());
+      if (got > 0) taken += static_cast<std::size_t>(got);
+    }
+  });
+  const auto written = write_file("/dev/fd/" + std::to_string(output.get()), report);
+  reads.join();
+  EXPECT_TRUE(written);
+  EXPECT_EQ(taken, report.size());
 }
 
 TEST_F(Output, LinkStaysAndItsTargetIsReplaced) {

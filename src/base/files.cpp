@@ -234,10 +234,15 @@ Result<void> check(const Target& target, const std::string& name) {
 // The very file that was looked at: by its name it could be a user's pipe by now.
 Result<void> write_directly(const Target& target, const std::string& bytes) {
   const bool waits = !target.owner;
-  const int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK);
+  // Of a named pipe that standard output is, the reader may have gone: to open it would wait for
+  // the next one.
+  const bool opens_at_once = target.magic || !waits;
+  const int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (opens_at_once ? O_NONBLOCK : 0);
   const std::string seen = fmt::format("/proc/self/fd/{}", target.entry.get());
   const UniqueFd fd(target.magic ? ::openat(target.folder.get(), target.name.c_str(), flags)
                                  : ::open(seen.c_str(), flags));
+  if (!fd.valid() && errno == ENXIO && target.file && S_ISFIFO(target.file->st_mode))
+    return environment_error(EPIPE, "cannot write " + target.path + ": nobody reads that pipe");
   if (!fd.valid()) return failed(errno, "cannot open " + target.path);
   if (const int code = write_all(fd.get(), bytes, waits)) {
     return failed(code, "cannot write " + target.path);

@@ -219,7 +219,7 @@ Result<report::Run> observe_command(const RunRequest& request, MonitorClient& mo
   if (layers)
     for (std::string& variable : layers_environment(*layers, request))
       environment.push_back(std::move(variable));
-  TRY(const pid_t pid, monitor.start(environment, true));
+  TRY(const pid_t pid, monitor.start(environment));
   evidence.attach(pid, true);
   const auto counting = start_counting(request, record, pid, true);
   spdlog::info("{} is process {}", *path, pid);

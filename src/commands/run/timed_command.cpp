@@ -62,7 +62,7 @@ Result<TimedEnd> time_command(const TimedStart& start, const Machine& machine,
   if (start.quiet) {
     TRY(command, monitor.start_quietly(start.changes));
   } else {
-    TRY(command.pid, monitor.start(start.changes, false));
+    TRY(command.pid, monitor.start(start.changes));
   }
   const std::string counted[] = {"migrations"};
   const Result<TreeCounting> counting =

@@ -148,9 +148,8 @@ Result<MonitorClient::Reply> MonitorClient::ask(const Question& question, std::s
   return tl::make_unexpected(error_in(fault, reply.head.code, reply.text));
 }
 
-Result<pid_t> MonitorClient::start(const std::vector<std::string>& environment, bool watched) {
-  TRY(const auto reply,
-      ask({.ask = Ask::kStart, .number = watched ? 1 : 0}, ended_by_zeros(environment)));
+Result<pid_t> MonitorClient::start(const std::vector<std::string>& environment) {
+  TRY(const auto reply, ask({.ask = Ask::kStart}, ended_by_zeros(environment)));
   return static_cast<pid_t>(reply.head.number);
 }
 

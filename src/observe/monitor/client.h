@@ -31,9 +31,8 @@ class MonitorClient {
   MonitorClient& operator=(const MonitorClient&) = delete;
   ~MonitorClient();
 
-  // The command, held before its execve, with these variables (NAME=value) added; `watched`: what
-  // it leaves behind is waited for while it runs.
-  Result<pid_t> start(const std::vector<std::string>& environment, bool watched);
+  // The command, held before its execve, with these variables (NAME=value) added.
+  Result<pid_t> start(const std::vector<std::string>& environment);
   // The same for a run whose output is nobody's to see; NAME alone: it gets no such variable.
   // Whoever asks must read `output` until the command has ended, or that waits.
   struct Quiet {

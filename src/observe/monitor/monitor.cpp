@@ -33,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kReapTick{100};      // orphans that have ended wait so long
+constexpr milliseconds kTracerTick{100};    // who traces the command may let its end go
 constexpr milliseconds kSecondSignal{500};  // a terminal that goes away sends two that mean one
 constexpr std::size_t kMostReportBytes = std::size_t{512} << 20U;  // of one saved and the next
 // What hwprof puts into the environment of the command.
@@ -81,7 +81,7 @@ class Monitor {
   [[nodiscard]] std::set<pid_t> own_children() const;
   Result<Answer> answer(const Question& question, const std::string& text, UniqueFd& given);
   // `output`: becomes what it writes; absent: that goes where hwprof's goes.
-  Result<pid_t> start(const std::string& variables, bool watched, UniqueFd* output);
+  Result<pid_t> start(const std::string& variables, UniqueFd* output);
   Result<void> release();
 
   const MonitorOptions& options_;
@@ -93,8 +93,9 @@ class Monitor {
   std::optional<Child> command_;
   UniqueFd children_ = children_file();  // opened before a user's program runs
   std::optional<Orphans> orphans_;
+  bool orphans_left_ = false;  // that have ended: more than are taken at once
   Errands errands_;
-  bool held_ = false, running_ = false, watched_ = false;
+  bool held_ = false, running_ = false;
   bool was_released_ = false;  // some time, and it ran
   unsigned runs_ = 0;
   bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
@@ -133,7 +134,7 @@ void Monitor::take_signals() {
   }
 }
 
-Result<pid_t> Monitor::start(const std::string& variables, bool watched, UniqueFd* output) {
+Result<pid_t> Monitor::start(const std::string& variables, UniqueFd* output) {
   if (options_.command.empty() || running_ || held_)
     return environment_error(EINVAL, "there is no command to start");
   if (runs_ >= options_.runs) return environment_error(EPERM, "the command has run often enough");
@@ -151,8 +152,8 @@ Result<pid_t> Monitor::start(const std::string& variables, bool watched, UniqueF
     environment.emplace_back(variable);
   }
   command_.reset();
-  orphans_.emplace(children_.get());
-  watched_ = watched;
+  if (!orphans_) orphans_.emplace(children_.get());
+  orphans_->begin_next(own_children());
   Pipe quiet;
   UniqueFd nowhere;
   if (output != nullptr) {
@@ -186,7 +187,8 @@ Result<void> Monitor::release() {
 
 std::set<pid_t> Monitor::own_children() const {
   std::set<pid_t> own = errands_.left();
-  own.insert(command_->pid());
+  if (command_) own.insert(command_->pid());
+  if (worker_) own.insert(worker_->pid);
   return own;
 }
 
@@ -245,11 +247,11 @@ Result<Answer> Monitor::answer(const Question& question, const std::string& text
   Answer answer;
   switch (question.ask) {
     case Ask::kStart: {
-      TRY(answer.number, start(text, question.number != 0, nullptr));
+      TRY(answer.number, start(text, nullptr));
       return answer;
     }
     case Ask::kStartQuietly: {
-      TRY(answer.number, start(text, question.number != 0, &given));
+      TRY(answer.number, start(text, &given));
       return answer;
     }
     case Ask::kRelease: {
@@ -349,7 +351,8 @@ std::optional<Clock::time_point> Monitor::deadline() const {
 }
 
 milliseconds Monitor::longest_wait() const {
-  if ((running_ && watched_) || end_kept_) return kReapTick;
+  if (orphans_left_) return milliseconds(0);
+  if (end_kept_) return kTracerTick;
   const auto end = deadline();
   return end ? std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*end - Clock::now()))
              : milliseconds(-1);
@@ -367,7 +370,8 @@ void Monitor::serve(Worker worker) {
                         {questions, POLLIN, 0},
                         {worker_ ? worker_->ended.get() : -1, POLLIN, 0},
                         {running_ && !end_kept_ ? command_->exit_descriptor() : -1, POLLIN, 0},
-                        {attached_.get(), POLLIN, 0}};
+                        {attached_.get(), POLLIN, 0},
+                        {signals_.child_descriptor(), POLLIN, 0}};
     if (::poll(waiting, std::size(waiting), static_cast<int>(longest_wait().count())) < 0 &&
         errno != EINTR) {
       return;
@@ -377,7 +381,9 @@ void Monitor::serve(Worker worker) {
       attached_.reset();
       turn_ = Clock::now();
     }
-    if (running_ && watched_) orphans_->reap(own_children());
+    if (waiting[5].revents != 0) signals_.take_child_ends();
+    if (orphans_ && (waiting[5].revents != 0 || orphans_left_))
+      orphans_left_ = !orphans_->reap(own_children());
     if (waiting[3].revents != 0 || end_kept_) {
       end_kept_ = end_wanted_ == 0 && !command_->can_be_waited_for();
       if (!end_kept_) end_command();

@@ -33,8 +33,7 @@ enum class Ask : std::uint32_t {
   kDefineProbes,  // number, generation; ProbePoints as text -> their events
   kRemoveProbes,  // -> what stays, as text
   // The monitor, with no descriptor:
-  kStart,         // the command; variables as text, each ended by a zero, number: 1 where it is
-                  // watched -> pid
+  kStart,         // the command; variables as text, each ended by a zero -> pid
   kStartQuietly,  // the same, its standard error thrown away -> its standard output, too
   kRelease,       // the command runs
   kEndWanted,     // -> number: the signal that asked for the end; 0: none

@@ -89,15 +89,18 @@ UniqueFd children_file();
 // CPU time is not lost; the price is that an orphan's parent is hwprof and not process 1.
 class Orphans {
  public:
-  // Children that this process has already are none of ours. `children`: from children_file(),
-  // for as long as this lives.
+  // Children that this process has already are none of the command's. `children`: from
+  // children_file(), for as long as this lives.
   explicit Orphans(int children);
   Orphans(const Orphans&) = delete;
   Orphans& operator=(const Orphans&) = delete;
   ~Orphans();  // who still runs goes on, and gets the next parent up
 
-  // Takes the exit codes of those that have ended, except of hwprof's own.
-  void reap(const std::set<pid_t>& own);
+  // From now on another command's are counted; those of the ones before are only reaped.
+  void begin_next(const std::set<pid_t>& own);
+  // Takes the exit codes of those that have ended, except of hwprof's own. Until then each counts
+  // for the limits on its user's processes. False: of so many, some are left for the next time.
+  bool reap(const std::set<pid_t>& own);
   [[nodiscard]] double user_s() const { return user_s_; }
   [[nodiscard]] double system_s() const { return system_s_; }
 
@@ -105,14 +108,18 @@ class Orphans {
     pid_t pid = 0;
     std::string name;
   };
-  // This process's children but those from before, and `own`. Looks no name up.
+  // Of this command: this process's children but `own` and those from before. Looks no name up.
   [[nodiscard]] std::vector<pid_t> adopted(const std::set<pid_t>& own) const;
   // Those of them that run now, with what descends from them.
   [[nodiscard]] static std::vector<Left> running(const std::vector<pid_t>& adopted);
 
  private:
+  [[nodiscard]] std::vector<pid_t> all(const std::set<pid_t>& own) const;
+  bool take(pid_t child);
+
   int children_;
-  std::set<pid_t> before_;
+  std::set<pid_t> before_;   // this process's own
+  std::set<pid_t> earlier_;  // of commands before this one
   double user_s_ = 0, system_s_ = 0;
 };
 

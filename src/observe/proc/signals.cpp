@@ -45,8 +45,13 @@ Result<SignalWatch> SignalWatch::begin() {
   for (const int number : kWatchedSignals) sigaddset(&watched, number);
   SignalWatch watch;
   watch.fd_.reset(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!watch.fd_.valid())
+  sigset_t of_children;
+  sigemptyset(&of_children);
+  sigaddset(&of_children, SIGCHLD);
+  watch.child_fd_.reset(::signalfd(-1, &of_children, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!watch.fd_.valid() || !watch.child_fd_.valid())
     return environment_error(errno, fmt::format("signalfd: {}", std::strerror(errno)));
+  sigaddset(&watched, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &watched, &inherited_mask);
   // Where SIGCHLD is ignored the kernel reaps children itself, and nobody learns their exit codes.
   struct sigaction standard = {};
@@ -60,6 +65,7 @@ SignalWatch::~SignalWatch() {
   if (!fd_.valid()) return;
   while (take()) {
   }
+  take_child_ends();
   ::sigprocmask(SIG_SETMASK, &inherited_mask, nullptr);
   // SIGCHLD stays at its default: our own children are still to be waited for.
   watching = false;
@@ -70,6 +76,12 @@ std::optional<SignalWatch::Signal> SignalWatch::take() {
   const ssize_t got = retry_interrupted([&] { return ::read(fd_.get(), &info, sizeof info); });
   if (got != static_cast<ssize_t>(sizeof info)) return std::nullopt;
   return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+}
+
+void SignalWatch::take_child_ends() {
+  signalfd_siginfo info{};
+  while (retry_interrupted([&] { return ::read(child_fd_.get(), &info, sizeof info); }) > 0) {
+  }
 }
 
 void ignore_file_size_limit() { file_size.begin(); }

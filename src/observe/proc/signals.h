@@ -17,14 +17,19 @@ namespace hwprof {
 
 class SignalWatch {
  public:
-  // From now on SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 wait in the descriptor; one
-  // that hwprof was started with as ignored stays ignored. One at a time in a process.
+  // From now on SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 wait in the descriptor, and
+  // SIGCHLD in one of its own; one that hwprof was started with as ignored stays ignored, but for
+  // SIGCHLD. One at a time in a process.
   static Result<SignalWatch> begin();
   SignalWatch(SignalWatch&& other) noexcept = default;
   SignalWatch& operator=(SignalWatch&&) = delete;
   ~SignalWatch();  // what came meanwhile and was not taken is dropped
 
   [[nodiscard]] int descriptor() const { return fd_.get(); }
+  // Readable once a child has ended, or stopped, since take_child_ends().
+  [[nodiscard]] int child_descriptor() const { return child_fd_.get(); }
+  // Before the children are waited for: then no end is missed.
+  void take_child_ends();
 
   struct Signal {
     int number = 0;
@@ -39,7 +44,7 @@ class SignalWatch {
 
  private:
   SignalWatch() = default;
-  UniqueFd fd_;
+  UniqueFd fd_, child_fd_;
 };
 
 // A pipe whose reader is gone, a held command's or a closed standard error, is an error as well.
