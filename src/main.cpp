@@ -23,7 +23,7 @@ using hwprof::Result;
 
 Result<int> run(const std::vector<std::string>& args) {
   TRY(const auto invocation, hwprof::cli::parse(hwprof::commands(), args));
-  if (invocation.text.empty()) return invocation.run();
+  if (invocation.run) return invocation.run();
   TRY(hwprof::report::write_stdout(invocation.text));
   return 0;
 }

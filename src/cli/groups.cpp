@@ -5,8 +5,11 @@
 
 #include <algorithm>
 
+#include "counters/events/event_table.h"
+#include "counters/events/pfm.h"
 #include "src/base/text.h"
 #include "src/cli/values.h"
+#include "src/measure/regions_view.h"
 
 namespace hwprof::cli {
 namespace {
@@ -38,7 +41,16 @@ Option events(Options& options, std::vector<std::string>& to,
              fmt::format("Count these events, separated by commas: names, r01c2, or "
                          "cpu/event=0xc2,umask=0x1/. Default: {}.",
                          join(defaults)))
-      .adds_up();
+      .adds_up()
+      .completes(event_candidates);
+}
+
+std::vector<Candidate> event_candidates() {
+  std::vector<Candidate> all;
+  for (const PortableEvent& event : portable_events())
+    all.push_back({std::string(event.name), std::string(event.meaning)});
+  for (const std::string& name : pfm::event_names()) all.push_back({name, ""});
+  return all;
 }
 
 Option no_ladder(Options& options, bool& ladder) {
@@ -54,10 +66,12 @@ void region_view(Options& options, report::RegionView& to) {
   options.value("--group-by", "path|name|shape|type", to.group_by, choice(kGroupings),
                 "Add up regions of the same call path, name, name and shape, or type. Default: "
                 "path.");
-  options.value("--sort", "COLUMN", to.sort, any_text,
-                "Put the largest first: self, total, mean, calls, threads, flops, gflops, "
-                "memory-self, memory, memory-peak, an event; or name. Default: paths as a tree, "
-                "groups by self.");
+  options
+      .value("--sort", "COLUMN", to.sort, any_text,
+             "Put the largest first: self, total, mean, calls, threads, flops, gflops, "
+             "memory-self, memory, memory-peak, an event; or name. Default: paths as a tree, "
+             "groups by self.")
+      .completes(offer(region_columns()));
   options.value("--top", "N", to.top, whole(1, kMaxRegionRows),
                 "Show at most N rows. Default: all.");
   options.value("--depth", "N", to.depth, whole(1, kMaxRegionRows),
@@ -81,6 +95,8 @@ Option flame(Options& options, std::string& to) {
 
 Option require(Options& options, std::vector<Requirement> checks, const std::string& help) {
   options.group(kReport);
+  std::vector<std::string_view> names;
+  for (const Requirement& check : checks) names.push_back(check.name);
   const auto read = [checks = std::move(checks)](const std::string& name,
                                                  const std::string& text) -> Result<void> {
     TRY(const auto wanted, parse_list(name, text));
@@ -92,7 +108,7 @@ Option require(Options& options, std::vector<Requirement> checks, const std::str
     }
     return {};
   };
-  return options.value("--require", "CHECK", read, help).adds_up();
+  return options.value("--require", "CHECK", read, help).adds_up().completes(offer(names));
 }
 
 void output(Options& options, Output& to, std::vector<Format> formats, std::string_view nowhere) {
@@ -110,11 +126,14 @@ void output(Options& options, Output& to, std::vector<Format> formats, std::stri
     return {};
   };
   const bool has_page = std::find(formats.begin(), formats.end(), Format::kHtml) != formats.end();
+  const Candidates all_formats = offer(names);
   const std::string last(names.back());
   names.pop_back();
   const Option format =
-      options.value("--format", "FORMAT", read,
-                    fmt::format("Print {} or {}. Default: text.", fmt::join(names, ", "), last));
+      options
+          .value("--format", "FORMAT", read,
+                 fmt::format("Print {} or {}. Default: text.", fmt::join(names, ", "), last))
+          .completes(all_formats);
   const auto json = std::make_shared<bool>(false);
   options.flag("--json", *json, "The same as --format json. Default: text.");
   options.value(

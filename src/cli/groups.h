@@ -40,6 +40,15 @@ inline constexpr auto kKernelEvents =
 // --events
 Option events(Options& options, std::vector<std::string>& to,
               std::span<const std::string_view> defaults);
+// What shells offer for it: portable names, then those of libpfm4 for this machine.
+std::vector<Candidate> event_candidates();
+// Of names that need no word of help.
+template <class Names>
+Candidates offer(const Names& names) {
+  std::vector<Candidate> all;
+  for (const auto& name : names) all.push_back({std::string(name), ""});
+  return [all] { return all; };
+}
 // --no-ladder
 Option no_ladder(Options& options, bool& ladder);
 // --group-by, --sort, --top, --depth

@@ -9,14 +9,19 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 
 #include "src/base/suggest.h"
+#include "src/base/text.h"
+#include "src/cli/completion.h"
 #include "src/cli/groups.h"
+#include "src/cli/man_page.h"
 
 namespace hwprof::cli {
 namespace {
 
+constexpr const char* kHelpOfHelp = "Print this help and exit.";
 constexpr std::size_t kHelpWidth = 80, kHelpColumn = 26;
 
 // The log is for people, on standard error, so that reports on standard output stay whole; until
@@ -44,12 +49,12 @@ std::string not_an_option(const std::string& value) {
 }
 
 // CLI11 2.1 wraps nothing.
-std::string wrap(const std::string& text) {
+std::string wrap(const std::string& text, std::size_t width = kHelpWidth - kHelpColumn) {
   std::string out;
   std::size_t column = 0;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find(' ', start), text.size());
-    if (column > 0 && column + 1 + end - start > kHelpWidth - kHelpColumn) {
+    if (column > 0 && column + 1 + end - start > width) {
       out += '\n';
       column = 0;
     }
@@ -59,6 +64,13 @@ std::string wrap(const std::string& text) {
     start = end + 1;
   }
   return out;
+}
+
+// "-o,--output" -> {"-o", "--output"}
+std::vector<std::string> names_of(const char* names) {
+  std::vector<std::string> all;
+  for (const std::string_view name : split(names, ',')) all.emplace_back(name);
+  return all;
 }
 
 // What is typed for an option, its values joined by commas.
@@ -74,7 +86,12 @@ Result<std::string> typed(const std::string& name, bool adds_up,
 }  // namespace
 
 Option Option::adds_up() {
-  row_->adds_up = true;
+  row_->adds_up = row_->help.adds_up = true;
+  return *this;
+}
+
+Option Option::completes(Candidates candidates) {
+  row_->help.candidates = std::move(candidates);
   return *this;
 }
 
@@ -100,7 +117,8 @@ Option Options::value(const char* names, const char* shown, Read read, const std
                             ->check(not_an_option)
                             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
                             ->group(group_);
-  return Option(rows_.emplace_back(Option::Row{option, std::move(read)}));
+  return Option(rows_.emplace_back(
+      Option::Row{option, std::move(read), {names_of(names), shown, help, group_}}));
 }
 
 Option Options::flag(const char* names, bool& to, const std::string& help, bool value) {
@@ -114,15 +132,23 @@ Option Options::flag(const char* names, bool& to, const std::string& help, bool 
     to = value;
     return {};
   };
-  return Option(rows_.emplace_back(Option::Row{option, set, true}));
+  return Option(
+      rows_.emplace_back(Option::Row{option, set, {names_of(names), "", help, group_}, true}));
 }
 
 void Options::words(const char* name, const char* shown, std::vector<std::string>& to,
-                    const std::string& help) {
+                    const std::string& help, Candidates candidates) {
   app_->add_option(name, to, wrap(help))->option_text(shown);
+  words_.push_back({{}, shown, help, "", false, std::move(candidates)});
 }
 
 void Options::footer(const std::string& text) { app_->footer("\n" + text); }
+
+std::vector<OptionHelp> Options::declared() const {
+  std::vector<OptionHelp> all;
+  for (const Option::Row& row : rows_) all.push_back(row.help);
+  return all;
+}
 
 Result<void> Options::finish() const {
   for (const Option::Row& row : rows_) {
@@ -150,7 +176,7 @@ struct Declared {
         options.flag("-v,--verbose", verbose, "Log each step on standard error. Default: off.");
     options.flag("-q,--quiet", quiet, "Log errors only, show no progress. Default: off.")
         .excludes(shown);
-    app.set_help_flag("-h,--help", "Print this help and exit.")->group(kGeneral);
+    app.set_help_flag("-h,--help", kHelpOfHelp)->group(kGeneral);
   }
 
   [[nodiscard]] Verbosity verbosity() const {
@@ -163,6 +189,17 @@ struct Declared {
   bool verbose = false, quiet = false;
 };
 
+constexpr std::string_view kExitCodes =
+    "0 done, 1 a check says no (--require, doctor), 2 wrong usage or input, 3 could not be "
+    "measured, 130 interrupted; run: that of the command.";
+
+std::vector<Candidate> examples(std::span<const Command> commands) {
+  return {{"hwprof --pin 0 --events flops,llc-miss", "the main job on CPU 0"},
+          {"hwprof run -- python3 train.py", "which BLAS does any program use?"},
+          {fmt::format("hwprof {} --help", commands.front().name), "its options"},
+          {"hwprof --version", ""}};
+}
+
 std::string main_help(std::span<const Command> commands) {
   std::string text =
       "hwprof: counts what the hardware did in numeric code, and says whether the\n"
@@ -170,16 +207,12 @@ std::string main_help(std::span<const Command> commands) {
       "Usage: hwprof [COMMAND] [OPTIONS]\n\nCommands:\n";
   for (const Command& command : commands)
     text += fmt::format("  {:<10} {}\n", command.name, command.help);
-  text += fmt::format(
-      "\nWithout COMMAND: {0}.\n\n"
-      "  hwprof --pin 0 --events flops,llc-miss   the main job on CPU 0\n"
-      "  hwprof run -- python3 train.py           which BLAS does any program use?\n"
-      "  hwprof {0} --help                    its options\n"
-      "  hwprof --version\n\n"
-      "Exit codes: 0 done, 1 a check says no (--require, doctor), 2 wrong usage or\n"
-      "input, 3 could not be measured, 130 interrupted; run: that of the command.\n",
-      commands.front().name);
-  return text;
+  text += fmt::format("\nWithout COMMAND: {}.\n\n", commands.front().name);
+  for (const Candidate& example : examples(commands)) {
+    text += example.help.empty() ? fmt::format("  {}\n", example.text)
+                                 : fmt::format("  {:<40} {}\n", example.text, example.help);
+  }
+  return text + "\n" + wrap(fmt::format("Exit codes: {}", kExitCodes), kHelpWidth - 2) + "\n";
 }
 
 const Command* find(std::span<const Command> commands, std::string_view name) {
@@ -280,12 +313,75 @@ Result<bool> parse_words(CLI::App& app, std::vector<std::string> words) {
   return false;
 }
 
+// Of the footer of a page: today, or what a build that must come out the same every time says
+// (reproducible-builds.org/specs/source-date-epoch).
+std::string page_date() {
+  const char* const epoch = std::getenv("SOURCE_DATE_EPOCH");
+  const auto given = epoch == nullptr ? std::nullopt : parse_unsigned(epoch);
+  const std::time_t now = given ? static_cast<std::time_t>(*given) : std::time(nullptr);
+  std::tm day{};
+  if (::gmtime_r(&now, &day) == nullptr) return "1970-01-01";
+  return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+// `hwprof --man [COMMAND]`
+Result<Invocation> manual_page(std::span<const Command> commands,
+                               const std::vector<std::string>& words) {
+  const ProgramHelp program = describe(commands);
+  if (words.empty()) return Invocation{program_page(program, HWPROF_VERSION, page_date()), {}};
+  std::vector<std::string> names;
+  for (const CommandHelp& command : program.commands) {
+    if (command.name == words.front() && words.size() == 1)
+      return Invocation{command_page(program, command, HWPROF_VERSION, page_date()), {}};
+    names.push_back(command.name);
+  }
+  if (words.size() > 1)
+    return usage_error(fmt::format("unexpected argument '{}'", words[1]),
+                       "one command at a time: hwprof --man run");
+  return unknown("command", words.front(), names, "hwprof --help");
+}
+
 }  // namespace
+
+ProgramHelp describe(std::span<const Command> commands) {
+  ProgramHelp program{
+      .name = "hwprof",
+      .summary = "count what the hardware did in numeric code, and judge the BLAS under it",
+      .exit_codes = std::string(kExitCodes),
+      .examples = examples(commands),
+      .options = {{{"-h", "--help"}, "", kHelpOfHelp, ""},
+                  {{"--version"}, "", "Print the version and exit.", ""},
+                  {{"--man"},
+                   "[COMMAND]",
+                   "Print this page, or that of a command, in roff for man -l -, and exit.",
+                   ""},
+                  {{"--complete"},
+                   "WORD...",
+                   "Print what a shell may offer for the last word, and exit: what the completions "
+                   "for bash, zsh and fish call.",
+                   ""}},
+      .commands = {}};
+  for (const Command& command : commands) {
+    const Declared declared(command);
+    CommandHelp& help = program.commands.emplace_back();
+    help.name = command.name;
+    help.help = command.help;
+    help.words = declared.options.declared_words();
+    help.options = declared.options.declared();
+    help.options.push_back({{"-h", "--help"}, "", kHelpOfHelp, kGeneral});
+    help.footer = trim(declared.app.get_footer());
+    help.takes_command = command.takes_command;
+  }
+  return program;
+}
 
 Result<Invocation> parse(std::span<const Command> commands, const std::vector<std::string>& args) {
   const std::string first = args.empty() ? std::string() : args.front();
   if (first == "--help" || first == "-h") return Invocation{main_help(commands), {}};
   if (first == "--version") return Invocation{"hwprof " HWPROF_VERSION "\n", {}};
+  if (first == "--man") return manual_page(commands, {args.begin() + 1, args.end()});
+  if (first == "--complete")
+    return Invocation{complete(describe(commands), {args.begin() + 1, args.end()}), {}};
 
   const bool named = !args.empty() && (first.empty() || first.front() != '-');
   const Command* command = named ? find(commands, first) : &commands.front();

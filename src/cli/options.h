@@ -3,8 +3,8 @@
 // command follow. CLI11 stands behind it, in options.cpp alone, since its header takes 11 s to
 // compile: it finds the words, keeps what needs or excludes what, and prints the help.
 //
-// cli: this table, values.h and groups.h (options that several commands share). It knows no
-// command.
+// cli: this table, values.h and groups.h (options that several commands share), and what is made of
+// the table: manual pages and what shells offer. It knows no command.
 #pragma once
 
 #include <deque>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "src/base/result.h"
+#include "src/cli/command_help.h"
 
 namespace CLI {
 class App;
@@ -47,6 +48,8 @@ class Option {
   Option adds_up();
   Option needs(const Option& other);
   Option excludes(const Option& other);
+  // What shells offer for its value.
+  Option completes(Candidates candidates);
   [[nodiscard]] bool given() const;
   [[nodiscard]] std::string name() const;  // the long one: "--output"
 
@@ -55,6 +58,7 @@ class Option {
   struct Row {
     CLI::Option* option;
     Read read;
+    OptionHelp help;
     bool adds_up = false;
   };
   explicit Option(Row& row) : row_(&row) {}
@@ -74,11 +78,12 @@ class Options {
   // `names` as in "-o,--output"; `shown` stands for the value in the help, whose text is wrapped.
   Option value(const char* names, const char* shown, Read read, const std::string& help);
 
-  // `reader`, one of values.h, makes what `to` gets: Result<Value>(name, text).
+  // `reader`, one of values.h, makes what `to` gets: Result<Value>(name, text). What a reader knows
+  // by name, shells offer.
   template <class To, class Reader>
   Option value(const char* names, const char* shown, To& to, Reader reader,
                const std::string& help) {
-    return value(
+    const Option option = value(
         names, shown,
         [&to, reader](const std::string& name, const std::string& text) -> Result<void> {
           TRY(auto value, reader(name, text));
@@ -86,6 +91,15 @@ class Options {
           return {};
         },
         help);
+    if constexpr (requires { reader.names(); }) {
+      option.row_->help.candidates = [reader] {
+        std::vector<Candidate> candidates;
+        for (const std::string_view name : reader.names())
+          candidates.push_back({std::string(name), ""});
+        return candidates;
+      };
+    }
+    return option;
   }
 
   // Sets `to` to `value` where it is given.
@@ -93,7 +107,7 @@ class Options {
 
   // The words that belong to no option.
   void words(const char* name, const char* shown, std::vector<std::string>& to,
-             const std::string& help);
+             const std::string& help, Candidates candidates = {});
 
   void footer(const std::string& text);
 
@@ -102,6 +116,10 @@ class Options {
 
   // After the parsing: takes the values in, then checks.
   Result<void> finish() const;
+
+  // All that was declared.
+  [[nodiscard]] std::vector<OptionHelp> declared() const;
+  [[nodiscard]] const std::vector<OptionHelp>& declared_words() const { return words_; }
 
  private:
   template <class To, class Value>
@@ -116,6 +134,7 @@ class Options {
   CLI::App* app_;
   const char* group_ = "";
   std::deque<Option::Row> rows_;  // Option points into it
+  std::vector<OptionHelp> words_;
   std::vector<std::function<Result<void>()>> checks_;
 };
 
@@ -126,8 +145,11 @@ struct Command {
   bool takes_command = false;           // what follows `--` is a command of the user's, not parsed
 };
 
+// What the program and its commands say of themselves.
+ProgramHelp describe(std::span<const Command> commands);
+
 struct Invocation {
-  std::string text;                  // help or version, to be printed; empty: `run`
+  std::string text;                  // help or version, to be printed where there is no `run`
   std::function<Result<int>()> run;  // exit code
 };
 

@@ -74,11 +74,22 @@ inline auto seconds(double most) {
 }
 
 // `choices` must be static.
-template <class T, std::size_t kSize>
-auto choice(const Choice<T> (&choices)[kSize]) {
-  return [&choices](std::string_view option, std::string_view text) {
+template <class T>
+struct ChoiceReader {
+  std::span<const Choice<T>> choices;
+
+  Result<T> operator()(std::string_view option, std::string_view text) const {
     return parse_choice(option, text, choices);
-  };
+  }
+  [[nodiscard]] std::vector<std::string_view> names() const {
+    std::vector<std::string_view> names;
+    for (const Choice<T>& choice : choices) names.push_back(choice.name);
+    return names;
+  }
+};
+template <class T, std::size_t kSize>
+ChoiceReader<T> choice(const Choice<T> (&choices)[kSize]) {
+  return {choices};
 }
 
 // A path that ends in one of `endings`: ".svg or .html".

@@ -50,14 +50,23 @@ Result<int> run_doctor(const DoctorOptions& options) {
   return doctor.clean() ? 0 : 1;
 }
 
+// Which checks there are does not depend on the facts.
+std::vector<cli::Candidate> check_candidates() {
+  std::vector<cli::Candidate> all;
+  for (const report::Finding& finding : examine({})) all.push_back({finding.name, ""});
+  return all;
+}
+
 }  // namespace
 
 cli::Action doctor_command(cli::Options& options) {
   auto to = std::make_shared<DoctorOptions>();
   cli::pin(options, to->pin,
            "Judge these CPUs, as in 0 or 0,2-3. Default: all that hwprof may use.");
-  options.value("--only", "CHECKS", to->only, cli::parse_list,
-                "Judge these checks only, as in blas,environment. Default: all.");
+  options
+      .value("--only", "CHECKS", to->only, cli::parse_list,
+             "Judge these checks only, as in blas,environment. Default: all.")
+      .completes(check_candidates);
   cli::output(options, to->output,
               {Format::kText, Format::kJson, Format::kMarkdown, Format::kHtml});
   options.footer("Exit codes: 0 nothing to fix, 1 something to fix, 2 wrong usage.");

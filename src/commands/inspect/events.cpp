@@ -160,7 +160,8 @@ Result<void> split_names(EventsOptions& options) {
 
 cli::Action events_command(cli::Options& options) {
   auto to = std::make_shared<EventsOptions>();
-  options.words("names", "[NAME...]", to->names, "Explain these events. Default: list all.");
+  options.words("names", "[NAME...]", to->names, "Explain these events. Default: list all.",
+                cli::event_candidates);
   options.group(cli::kWork);
   const auto read_cpu = [](const std::string&, const std::string& text) {
     return parse_cpu_id(text);

@@ -87,11 +87,21 @@ Result<int> run_workloads(const WorkloadsOptions& options) {
   return 0;
 }
 
+// Those that can be written out.
+std::vector<cli::Candidate> network_candidates() {
+  std::vector<cli::Candidate> all;
+  for (const KnownWorkload& known : kKnownWorkloads)
+    if (known.graph != nullptr)
+      all.push_back({std::string(known.name), std::string(known.meaning)});
+  return all;
+}
+
 }  // namespace
 
 cli::Action workloads_command(cli::Options& options) {
   auto to = std::make_shared<WorkloadsOptions>();
-  options.words("name", "[NAME]", to->names, "Write this one out. Default: list all.");
+  options.words("name", "[NAME]", to->names, "Write this one out. Default: list all.",
+                network_candidates);
   cli::output(options, to->output, {Format::kText, Format::kJson, Format::kMarkdown});
   options.footer(
       "hwprof workloads resnet20 --format json -o net.json   a start for one's own\n"

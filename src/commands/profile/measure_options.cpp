@@ -1,7 +1,10 @@
 #include "src/commands/profile/measure_options.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
+#include "src/base/text.h"
 #include "src/cli/groups.h"
 #include "src/cli/values.h"
 
@@ -37,9 +40,13 @@ void declare_machine(cli::Options& options, MachineOptions& to) {
   options.value("--threads", "LIST", to.threads, read_threads,
                 "Compute with N threads; several numbers, as in 1,2,4, one after the other and "
                 "side by side. Default: one for each CPU it may use.");
-  options.value("--isa", "ISA", to.isa, cli::any_text,
-                "Use no wider instruction set in hwprof's own kernels: sse, avx2, avx512, neon. "
-                "Default: the widest that the CPU has.");
+  static constexpr std::string_view kIsas[] = {"sse", "avx2", "avx512", "neon"};
+  options
+      .value("--isa", "ISA", to.isa, cli::any_text,
+             fmt::format("Use no wider instruction set in hwprof's own kernels: {}. Default: the "
+                         "widest that the CPU has.",
+                         join(kIsas)))
+      .completes(cli::offer(kIsas));
   options.value("--passes", "N", to.passes, cli::whole(1, kMaxPasses),
                 "Count in at most N passes; events that do not fit are multiplexed. Default: as "
                 "many passes as the events need.");

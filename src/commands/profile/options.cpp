@@ -19,6 +19,9 @@
 #include "src/commands/profile/profile.h"
 #include "src/commands/profile/shape.h"
 #include "src/observe/proc/program_file.h"
+#include "src/workloads/mlp/mlp.h"
+#include "src/workloads/networks/layer_net.h"
+#include "src/workloads/networks/text_cnn.h"
 
 namespace hwprof {
 namespace {
@@ -37,6 +40,24 @@ constexpr cli::Choice<Padding> kPaddings[] = {{"own", Padding::kOwn}, {"batch", 
 constexpr std::string_view kTextCnn = "textcnn", kResnet20 = "resnet20", kMlp = "mlp",
                            kLayerFile = "FILE.json";  // stands for any file of layers
 constexpr std::string_view kWorkloads[] = {kTextCnn, kResnet20, kMlp, kLayerFile};
+
+// What shells offer for --variant: of every workload, each with the name of its own.
+std::vector<cli::Candidate> variant_candidates() {
+  std::vector<cli::Candidate> all;
+  const auto add = [&all](std::string_view name, std::string_view workload) {
+    const auto known = std::find_if(all.begin(), all.end(),
+                                    [name](const auto& other) { return other.text == name; });
+    if (known == all.end())
+      all.push_back({std::string(name), std::string(workload)});
+    else if (known->help.find(workload) == std::string::npos)
+      known->help += fmt::format(", {}", workload);
+  };
+  for (const report::PassVariants& pass : text_cnn_passes())
+    for (const auto& variant : pass.variants) add(variant.second, kTextCnn);
+  for (const NetForm& form : net_forms()) add(form.name, kResnet20);
+  for (const std::string_view name : mlp_variants()) add(name, kMlp);
+  return all;
+}
 
 // Everything that can be typed, whichever workload it is for.
 struct Typed {
@@ -192,16 +213,19 @@ std::shared_ptr<ProfileOptions> declare_profile(cli::Options& options) {
   auto typed = std::make_shared<Typed>();
   MeasureOptions& measure = typed->profile.measure;
   options.group(cli::kWork);
-  options.value("--workload", "NAME", typed->workload, cli::any_text,
-                "Run this workload: textcnn, resnet20, mlp (learns digits), or the layers of a "
-                "FILE.json; hwprof workloads lists them. Default: textcnn.");
+  options
+      .value("--workload", "NAME|FILE.json", typed->workload, cli::any_text,
+             "Run this workload: textcnn, resnet20, mlp (learns digits), or the layers of a "
+             "FILE.json; hwprof workloads lists them. Default: textcnn.")
+      .completes(cli::offer(std::span(kWorkloads).first<std::size(kWorkloads) - 1>()));
   OwnOptions text_cnn = declare_text_cnn(options, typed->text_cnn);
   OwnOptions mlp = declare_mlp(options, typed->mlp);
   options
       .value("--variant", "LIST", typed->variants, cli::parse_list,
              "Run only these variants, separated by commas; of a network of layers these forms: "
              "eager, fused, blas, reference. Default: all.")
-      .adds_up();
+      .adds_up()
+      .completes(variant_candidates);
   declare_inputs(options, measure);
   declare_machine(options, measure.machine);
   declare_time_budget(options, measure.budget);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "src/report/data/writers.h"
 #include "src/report/documents/documents.h"
 #include "src/report/render/write_report.h"
+#include "src/workloads/operations/operation.h"
 
 namespace hwprof {
 namespace {
@@ -174,17 +176,43 @@ Result<report::Sweep> measure_sweep(ProfileSession& session, const SweepOptions&
   return sweep;
 }
 
+namespace {
+
+std::vector<cli::Candidate> operation_candidates() {
+  std::vector<cli::Candidate> all;
+  for (const OperationKind& kind : operation_kinds())
+    all.push_back({std::string(kind.name), std::string(kind.type_name)});
+  return all;
+}
+
+// Of any operation: which of them has it stands beside it.
+std::vector<cli::Candidate> operation_variants() {
+  std::map<std::string_view, std::vector<std::string_view>> operations;
+  for (const OperationKind& kind : operation_kinds())
+    for (const std::string_view variant : kind.variants()) operations[variant].push_back(kind.name);
+  std::vector<cli::Candidate> all;
+  for (const auto& [variant, names] : operations)
+    all.push_back({std::string(variant), join(names)});
+  return all;
+}
+
+}  // namespace
+
 cli::Action sweep_command(cli::Options& options) {
   auto to = std::make_shared<SweepOptions>();
   MeasureOptions& measure = to->measure;
   measure.machine.ladder = false;
   options.group(cli::kWork);
-  options.value("--op", "NAME", to->op, cli::any_text,
-                "Run this operation: conv1d, conv1d-maxpool, maxpool (or pooling), linear, "
-                "conv2d, conv2d-bn-relu, batchnorm, relu, add, average-pool, softmax, reshape. "
-                "Default: none, it must be named.");
-  options.value("--variant", "NAME", to->variant, cli::any_text,
-                "In this variant. Default: hwprof's own optimised one.");
+  options
+      .value("--op", "NAME", to->op, cli::any_text,
+             "Run this operation: conv1d, conv1d-maxpool, maxpool (or pooling), linear, "
+             "conv2d, conv2d-bn-relu, batchnorm, relu, add, average-pool, softmax, reshape. "
+             "Default: none, it must be named.")
+      .completes(operation_candidates);
+  options
+      .value("--variant", "NAME", to->variant, cli::any_text,
+             "In this variant. Default: hwprof's own optimised one.")
+      .completes(operation_variants);
   options
       .value("--param", "NAME=LOW:HIGH", to->ranges, read_ranges,
              "Sweep this size from LOW to HIGH in geometric steps; given for two sizes: in every "
