@@ -444,7 +444,30 @@ bench_refuses_what_it_does_not_know() {
   done
 }
 
-tests=$(declare -F | awk '$3 ~ /^(setup|run|test|concurrent|ci|bench)_/ && $3 != "ci_step" { print $3 }')
+package_refuses_what_it_does_not_know() {
+  on_machine "$tree/scripts/package" --twice
+  expect equal "$code" 2
+  expect contains "$err" "'--twice'"
+  expect test ! -e "$tree/build"
+}
+
+package_stops_where_there_is_no_dpkg() {
+  without dpkg
+  on_machine env PATH="$work/bin:$work/basic" bash "$tree/scripts/package"
+  expect equal "$code" 3
+  expect contains "$err" "no dpkg"
+  expect test ! -e "$work/apt.log"
+}
+
+package_stops_where_its_tools_cannot_be_installed() {
+  printf 'ID=fedora\n' >"$work/os-release"
+  on_machine "$tree/scripts/package"
+  expect equal "$code" 3
+  expect contains "$err" "cannot be built"
+  expect test ! -e "$tree/build"
+}
+
+tests=$(declare -F | awk '$3 ~ /^(setup|run|test|concurrent|ci|bench|package)_/ && $3 != "ci_step" { print $3 }')
 echo "1..$(wc -l <<<"$tests")"
 for name in $tests; do
   number=$((number + 1)) ok=true

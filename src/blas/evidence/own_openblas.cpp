@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "src/blas/providers/providers.h"
 
@@ -63,7 +64,9 @@ OwnOpenBlas own_openblas() {
     places.push_back(program.parent_path().parent_path() / HWPROF_LIBDIR / "hwprof" / "own" /
                      "libopenblas.so.0");
   }
-  places.emplace_back(HWPROF_OWN_OPENBLAS);
+  // Of a package, which lies beside no build: none.
+  if constexpr (std::string_view(HWPROF_OWN_OPENBLAS).size() > 0)
+    places.emplace_back(HWPROF_OWN_OPENBLAS);
   return own_openblas(places);
 }
 
