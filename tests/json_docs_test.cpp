@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "src/model/calibration.h"
+#include "src/model/check_record.h"
 #include "src/model/comparison_record.h"
+#include "src/model/fleet_record.h"
 #include "src/model/run_record.h"
 #include "src/model/sweep_record.h"
 #include "src/report/documents/inspect.h"
@@ -107,8 +109,8 @@ std::string json_documentation() {
   std::vector<const Record*> done;
   for (const Record* schema :
        {&record<Profile>(), &record<model::Run>(), &record<Sweep>(), &record<Comparison>(),
-        &record<BlasSurvey>(), &record<Doctor>(), &record<report::Events>(),
-        &record<model::Calibration>(), &record<PeakReport>()}) {
+        &record<BlasSurvey>(), &record<model::Check>(), &record<model::Fleet>(), &record<Doctor>(),
+        &record<report::Events>(), &record<model::Calibration>(), &record<PeakReport>()}) {
     to.text += fmt::format("\n# `{}`\n\n", schema->schema);
     describe(*schema, to);
   }

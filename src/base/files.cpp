@@ -257,6 +257,13 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
+// The new name outlives a loss of power, too. As far as the file system can; the bytes are there.
+void sync_folder(int folder) {
+  const UniqueFd readable(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (readable.valid()) ::fsync(readable.get());
+  errno = 0;
+}
+
 // A new file beside the target, with the mode and (as far as allowed) the owner of the old one:
 // nobody's but ours until it holds the bytes, else who may not read the old one could open it.
 Result<void> replace(const Target& target, const std::string& bytes) {
@@ -285,6 +292,7 @@ Result<void> replace(const Target& target, const std::string& bytes) {
   if (::fsync(fd.get()) != 0) return give_up(errno, "cannot write");
   if (::renameat(folder, temporary.c_str(), folder, target.name.c_str()) != 0)
     return give_up(errno, "cannot replace");
+  sync_folder(folder);
   return {};
 }
 

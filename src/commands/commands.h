@@ -23,6 +23,10 @@ cli::Action run_command(cli::Options& options);
 cli::Action attach_command(cli::Options& options);
 // `hwprof compare`: is the same work slower than it was?
 cli::Action compare_command(cli::Options& options);
+// `hwprof check`: a host's BLAS as a record for a fleet, and one line; or that of one command.
+cli::Action check_command(cli::Options& options);
+// `hwprof fleet merge`: the records of many hosts against the list of those that there are.
+cli::Action fleet_command(cli::Options& options);
 // `hwprof report`: saved reports again, as text or as one HTML page.
 cli::Action report_command(cli::Options& options);
 // `hwprof sweep`: one operation over sizes, and whether its time grows as the analysis says.

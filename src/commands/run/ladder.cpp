@@ -51,7 +51,8 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     blas.ladder_note = "not measured: " + reason;
     return;
   }
-  const blas::Replay replay = blas::plan_replay(blas.evidence.called);
+  const blas::Replay replay =
+      request.short_ladder ? blas::Replay{} : blas::plan_replay(blas.evidence.called);
   const Result<BlasLibrary> library =
       replay.calls.empty() ? BlasLibrary::load(path) : BlasLibrary::load_what_served(path);
   if (!library) {
@@ -69,6 +70,7 @@ void climb_ladder(const RunRequest& request, const std::vector<report::Installed
     options.budget = kBudgetWithCalls;
     options.longest_rung = kLongestRungWithCalls;
   }
+  if (request.short_ladder) options.budget = *request.short_ladder;
   blas::Ladder ladder =
       blas::climb(*library, blas::identify(*library), installed, record.machine, options);
   std::move(ladder).move_to(blas);
@@ -161,11 +163,12 @@ void measure_run_blas(const RunRequest& request, const KnownSoFar& known, report
     record.blas.ladder_note.clear();
   }
   climb_ladder(request, installed, record);
-  if (request.ladder) {
+  if (request.ladder && !request.short_ladder) {
     blas::replay_denormals(record.blas.evidence, why_not_to_measure,
                            {.cpus = request.pin, .stop = &interrupted()});
   } else {
-    blas::skip_denormals(record.blas.evidence, "not measured (--no-ladder)");
+    blas::skip_denormals(record.blas.evidence, request.ladder ? "not measured in so short a time"
+                                                              : "not measured (--no-ladder)");
   }
   judge(request, installed, record);
 }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ struct RunRequest {
   std::vector<std::string> events;       // empty: the default list
   std::optional<std::string> user;       // whose rights the command gets
   bool counters = true, calls = true, samples = true, ladder = true;
+  // Of the ladder: so long at most, with the square product alone. Absent: as long as it takes to
+  // make the program's calls again.
+  std::optional<std::chrono::milliseconds> short_ladder;
   CallsBy calls_by = CallsBy::kBest;
   unsigned repeat = 0, warmup = 0;  // runs for the times alone, after the observed one
   bool ignore_failure = false;      // repeat whatever the exit code
@@ -52,6 +56,7 @@ struct RunOptions {
   Output output;
   std::string flame, folded, speedscope, pprof;  // files for the sampled stacks; empty: none
   bool require_optimal_blas = false;             // exit with 1 unless it is
+  bool reports_not_run = false;  // of a command that cannot be started, in place of an error
 };
 
 }  // namespace hwprof

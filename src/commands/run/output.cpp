@@ -56,6 +56,8 @@ class Conclusion {
     if (record.not_run.empty()) {
       TRY(save(record, monitor));
       write_stacks(record, options_, monitor);
+    } else if (options_.reports_not_run) {
+      TRY(save(record, monitor));
     } else {
       spdlog::error("{}", report::printable(record.not_run));
     }

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "counters/machine/affinity.h"
+#include "src/report/data/fleet_writers.h"
 #include "src/report/data/writers.h"
 #include "src/report/printable.h"
 
@@ -312,6 +313,12 @@ std::string regions_csv(const Regions& regions) {
   for (const Region& region : regions.rows) lines.push_back(region_cells(region));
   // Without a row the header names the columns that there always are.
   return csv_text(lines.empty() ? region_cells({}) : lines.front(), lines);
+}
+
+std::string fleet_csv(const Fleet& fleet) {
+  std::vector<CsvCells> lines;
+  for (const FleetHost& host : fleet.hosts) lines.push_back(cells_of(&host));
+  return csv_text(cells_of<FleetHost>(nullptr), lines);
 }
 
 std::string comparison_csv(const Comparison& comparison) {

@@ -1,0 +1,17 @@
+// The folder that hosts write their records into: whoever else may write there decides what lies in
+// it, so every file is taken for a stranger's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/commands/fleet/merge.h"
+
+namespace hwprof {
+
+// In the order of their names, but for those that begin with '.', such as records that are being
+// written. Fault::kUsage where the folder cannot be read.
+Result<std::vector<FoundRecord>> read_records(const std::string& folder);
+
+}  // namespace hwprof

@@ -1,0 +1,137 @@
+"""hwprof fleet merge: records of hwprof check, and what else lies in the folder, against a list."""
+
+import csv
+import io
+import json
+import os
+import shutil
+
+import harness
+from harness import CliTest, hwprof
+
+
+class Fleet(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.records = self.path("records")
+        os.mkdir(self.records)
+        # A record by the tool itself; what it says of this machine is set to what a test needs.
+        hwprof("check", "--quick", "--out", self.records, "--run-id", "r0", "--host", "template")
+        with open(os.path.join(self.records, "template@r0.json")) as file:
+            self.template = json.load(file)
+        os.remove(os.path.join(self.records, "template@r0.json"))
+
+    def record(self, host, run="r1", outcome="pass", name=None, **changes):
+        record = {**self.template, "host": host, "run_id": run, "outcome": outcome,
+                  "gflops": 100.0, "reason": None if outcome == "pass" else "because", **changes}
+        self.write(name or "%s@%s.json" % (host, run), json.dumps(record))
+
+    def write(self, name, text):
+        with open(os.path.join(self.records, name), "w") as file:
+            file.write(text)
+
+    def merge(self, expected, *options, code):
+        done = hwprof("fleet", "merge", "--expected", expected, *options, self.records)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_a_record_of_check_is_read(self):
+        done = hwprof("check", "--quick", "--out", self.records, "--run-id", "r1", "--host", "n1")
+        merged = json.loads(self.merge("n[1]", "--json", code=done.returncode))
+        host = merged["hosts"][0]
+        self.assertEqual(host["state"], {0: "pass", 1: "fail", 3: "unknown"}[done.returncode])
+        self.assertIn("verdict=%s " % host["verdict"], done.stdout)
+        self.assertEqual(merged["exit"], done.returncode)
+
+    def test_each_fault_has_its_word_and_none_is_lost_or_counted_twice(self):
+        self.record("n1")
+        self.record("n2", outcome="fail")
+        self.record("n3", run="r0")
+        self.write("n4@r1.json", json.dumps(self.template)[:300])
+        self.write("n5@r1.json", "")
+        self.write("n6@r1.json", json.dumps({**self.template, "schema": "hwprof.check/2"}))
+        os.mkfifo(os.path.join(self.records, "n7@r1.json"))
+        os.symlink("/etc/passwd", os.path.join(self.records, "n8@r1.json"))
+        self.record("n9", ended_utc="2999-01-01T00:00:00Z")
+        self.record("n10", hwprof={"version": "0.0.1"})
+        self.record("n1", name="copy.json")
+        self.record("stranger")
+        self.write("notes.txt", "hello")
+        self.write("other.json", '{"schema": "hwprof.blas/1"}')
+        self.write("deep.json", "[" * 100000)
+        os.mkdir(os.path.join(self.records, "folder"))
+        self.write(".hwprof-0123456789abcdef", '{"schema"')  # one that is being written
+        hosts = self.path("hosts", "n[1-11]|idle|none\nn12|down*|Not responding\n")
+        merged = json.loads(self.merge(hosts, "--run-id", "r1", "--json", code=1))
+        states = {host["host"]: host["state"] for host in merged["hosts"]}
+        self.assertEqual(states, {
+            "n1": "pass", "n2": "fail", "n3": "stale", "n4": "unreadable", "n5": "unreadable",
+            "n6": "unreadable", "n7": "unreadable", "n8": "unreadable", "n9": "pass", "n10": "pass",
+            "n11": "no_record", "n12": "unavailable"})
+        self.assertEqual(sum(merged["counts"].values()), 12)
+        self.assertEqual(merged["unexpected"], ["stranger"])
+        self.assertEqual(merged["foreign"], ["deep.json", "folder", "notes.txt", "other.json"])
+        by_name = {host["host"]: host for host in merged["hosts"]}
+        self.assertIn("hwprof.check/2", by_name["n6"]["reason"])
+        self.assertIn("Not responding", by_name["n12"]["reason"])
+        self.assertIn("yet to come", by_name["n9"]["notes"][0])
+        self.assertIn("0.0.1", by_name["n10"]["notes"][0])
+        self.assertIn("2 records", by_name["n1"]["notes"][0])
+
+    def test_all_formats_have_each_host(self):
+        for i in range(1, 4):
+            self.record("n%d" % i)
+        text = self.merge("n[1-3]", code=0)
+        self.assertRegex(text, r"^exit=0 run_id=r1 hosts=3 pass=3 fail=0 ")
+        rows = list(csv.DictReader(io.StringIO(self.merge("n[1-3]", "--format", "csv", code=0))))
+        self.assertEqual([row["host"] for row in rows], ["n1", "n2", "n3"])
+        self.assertEqual({row["state"] for row in rows}, {"pass"})
+        self.merge("n[1-3]", "-o", self.path("fleet.html"), code=0)
+        with open(self.path("fleet.html")) as file:
+            page = file.read()
+        self.assertIn("hwprof fleet: run r1", page)
+        for host in ("n1", "n2", "n3"):
+            self.assertIn(host, page)
+
+    def test_a_host_that_is_slower_than_its_kind_is_named(self):
+        for i in range(1, 41):
+            self.record("n%02d" % i, gflops=100.0 / 1.3 if i == 7 else 100.0 + i % 5)
+        text = self.merge("n[01-40]", code=0)
+        self.assertIn("n07 is 1.3 times slower", text)
+        self.assertIn("outliers=1", text.split("\n")[0])
+
+    def test_other_bits_are_named(self):
+        for i in range(1, 6):
+            self.record("n%d" % i)
+        blas = {**self.template["blas"], "core": "Odd",
+                "results": {"right": True, "wrong": None, "bits": "0123456789abcdef"}}
+        self.record("n6", blas=blas)
+        if not self.template["blas"]["results"]["bits"]:
+            self.skipTest("no BLAS here whose results could be compared")
+        self.assertIn("n6", self.merge("n[1-6]", code=0))
+        merged = json.loads(self.merge("n[1-6]", "--json", code=0))
+        self.assertEqual([same["hosts"] for same in merged["bits"]],
+                         [["n1", "n2", "n3", "n4", "n5"], ["n6"]])
+
+    def test_what_is_asked_wrongly_is_refused_in_a_sentence(self):
+        self.record("n1")
+        self.record("n1", run="r2")
+        for arguments, names in [
+                (["fleet"], "merge"), (["fleet", "split", self.records], "split"),
+                (["fleet", "merge", "--expected", "n[1]"], "folder"),
+                (["fleet", "merge", self.records], "--expected"),
+                (["fleet", "merge", "--expected", "n[2-1]", self.records], "2-1"),
+                (["fleet", "merge", "--expected", "n[1-2],n1", self.records], "n1 stands twice"),
+                (["fleet", "merge", "--expected", self.path("no"), self.records], "no"),
+                (["fleet", "merge", "--expected", "n[1]", self.path("missing")], "missing"),
+                (["fleet", "merge", "--expected", "n[1]", self.records], "r1, r2"),
+                (["fleet", "merge", "--expected", "n[1]", "--run-id", "a/b", self.records], "a/b")]:
+            self.assert_refused(*arguments, names=names)
+        shutil.rmtree(self.records)
+        os.mkdir(self.records)
+        self.assert_refused("fleet", "merge", "--expected", "n[1]", self.records, names="no record")
+        self.merge("n[1]", "--run-id", "r1", code=3)
+
+
+if __name__ == "__main__":
+    harness.main()
