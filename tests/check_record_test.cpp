@@ -94,7 +94,7 @@ TEST(CheckRecord, TheLineHasNoBlankInAValue) {
   conclude(check);
   check.blas.factor = 2;
   EXPECT_EQ(report::check_line(check),
-            "verdict=unoptimised gflops=100 peak_fraction=0.4 factor=2 outcome=fail "
+            "verdict=unoptimised gflops=100 peak_fraction=0.400 factor=2.00 outcome=fail "
             "provider=openblas core=Cooper_Lake");
   EXPECT_EQ(report::check_line({}),
             "verdict=inconclusive gflops=- peak_fraction=- factor=- outcome=unknown provider=- "
