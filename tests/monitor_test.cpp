@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -73,6 +75,17 @@ TEST(Monitor, WorkerHasNoRightsAndNoWayToThem) {
     HOLDS(::syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0) == -1 && errno == EPERM);
     HOLDS(::syscall(SYS_clone3, nullptr, 0) == -1 && errno == ENOSYS);
     HOLDS(::syscall(SYS_ptrace, 0, 0, 0, 0) == -1 && errno == EPERM);
+    // Of a terminal of its own, which it could change without the filter.
+    const UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY));
+    HOLDS(terminal.valid());
+    termios settings{};
+    HOLDS(::tcgetattr(terminal.get(), &settings) == 0);
+    HOLDS(::tcsetattr(terminal.get(), TCSANOW, &settings) == -1 && errno == EPERM);
+    HOLDS(::tcflow(terminal.get(), TCOOFF) == -1 && errno == EPERM);
+    winsize size{};
+    HOLDS(::ioctl(terminal.get(), TIOCGWINSZ, &size) == 0);
+    HOLDS(::ioctl(terminal.get(), TIOCSWINSZ, &size) == -1 && errno == EPERM);
+    HOLDS(::ioctl(terminal.get(), TIOCSTI, "x") == -1 && errno == EPERM);
     return 0;
   });
   ASSERT_TRUE(line);

@@ -59,6 +59,32 @@ class Attach(CliTest):
         self.assertGreater(report["user_s"], 0.1)
         self.assertIsNone(child.poll())
 
+    def test_process_1_of_a_container(self):
+        namespaces = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc",
+                      "--kill-child"]
+        if subprocess.run(namespaces + ["true"], capture_output=True).returncode != 0:
+            self.skipTest("no pid namespace may be made here")
+        report, done = self.path("report.json"), self.path("done")
+        script = self.path("init.py")  # works as process 1 until the report is there
+        with open(script, "w") as file:
+            file.write(textwrap.dedent("""
+                import os, sys
+                while not os.path.exists(sys.argv[1]): sum(range(1000))"""))
+        ran = subprocess.run(
+            [*namespaces, "sh", "-c",
+             '(sleep 0.5; "$@"; echo $? > "$0.part"; mv "$0.part" "$0") & '
+             'exec "$PYTHON" "$SCRIPT" "$0"',
+             done, BINARY, "attach", *PLAIN, "--format", "json", "-o", report, "--seconds", "1",
+             "1"],
+            env=harness.environment(PYTHON=sys.executable, SCRIPT=script), capture_output=True,
+            text=True, timeout=60)
+        with open(done) as file:
+            self.assertEqual(file.read(), "0\n", ran.stderr)
+        with open(report) as file:
+            found = json.load(file)
+        self.assertEqual(found["attached_pid"], 1)
+        self.assertGreater(found["counters"]["task-clock"]["value"] or 0, 0, found["counters"])
+
     def test_a_process_that_ends_ends_the_report(self):
         child = self.sleeper("import time; print('up', flush=True); time.sleep(1)")
         report = self.attach(child.pid)

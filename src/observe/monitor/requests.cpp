@@ -126,7 +126,8 @@ const Requests::Root* Requests::find_root(pid_t pid) const {
 // Whether it is hwprof's own, or, which is the other possibility, descends from what is observed.
 Result<bool> Requests::is_own(pid_t task) const {
   pid_t process = task;
-  for (int depth = 0; depth < kDeepestTree && process > 1; ++depth) {
+  // Process 1 is one like others in a container. Its parent is 0.
+  for (int depth = 0; depth < kDeepestTree && process > 0; ++depth) {
     const auto text = read_text_file(fmt::format("/proc/{}/status", process));
     if (!text) return refused(ESRCH, fmt::format("there is no process {}", task));
     pid_t group = 0, parent = 0;

@@ -119,6 +119,48 @@ Result<void> drop_capabilities() {
   return {};
 }
 
+// Of termios2, whose header is at odds with the C library's <termios.h>.
+struct KernelTermios2 {
+  unsigned input, output, control, local;
+  unsigned char line, characters[19];
+  unsigned input_speed, output_speed;
+};
+
+// The terminal of whoever started hwprof is also the worker's standard error: to push input into
+// it, or to stop its output (TCXONC, and hwprof would wait with its report), a descriptor for
+// writing is enough (tty_ioctl(4)). Nothing here needs to change it.
+constexpr unsigned long kTerminalChanges[] = {TIOCSTI,
+                                              TIOCLINUX,
+                                              TCXONC,
+                                              TCFLSH,
+                                              TCSBRK,
+                                              TCSBRKP,
+                                              TIOCSBRK,
+                                              TIOCCBRK,
+                                              TCSETS,
+                                              TCSETSW,
+                                              TCSETSF,
+                                              TCSETA,
+                                              TCSETAW,
+                                              TCSETAF,
+                                              _IOW('T', 0x2B, KernelTermios2),
+                                              _IOW('T', 0x2C, KernelTermios2),
+                                              _IOW('T', 0x2D, KernelTermios2),
+                                              TIOCSLCKTRMIOS,
+                                              TIOCSETD,
+                                              TIOCEXCL,
+                                              TIOCSPGRP,
+                                              TIOCSWINSZ,
+                                              TIOCCONS,
+                                              TIOCSCTTY,
+                                              TIOCNOTTY,
+                                              TIOCVHANGUP,
+                                              TIOCSSOFTCAR,
+                                              TIOCSSERIAL,
+                                              TIOCMSET,
+                                              TIOCMBIS,
+                                              TIOCMBIC};
+
 Result<void> filter_system_calls() {
   const std::unique_ptr<void, decltype(&::seccomp_release)> filter(::seccomp_init(SCMP_ACT_ALLOW),
                                                                    &::seccomp_release);
@@ -131,8 +173,7 @@ Result<void> filter_system_calls() {
   };
   for (const int call : kForbidden)
     if (const int code = deny(call)) return refused("seccomp", code);
-  // Input pushed into the terminal of whoever started hwprof.
-  for (const unsigned long request : {TIOCSTI, TIOCLINUX})
+  for (const unsigned long request : kTerminalChanges)
     if (const int code = deny(SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, request)))
       return refused("seccomp", code);
   // Sockets within the machine serve libraries of names.
