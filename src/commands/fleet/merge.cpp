@@ -23,7 +23,7 @@ constexpr std::size_t kFewestOfGroup = 4;
 // An outlier is slower than this share of the median, and than five deviations: runs of one binary
 // differ by 3 % (src/measure/statistics.h), hosts in service by more.
 constexpr double kLeastLoss = 0.15, kDeviations = 5, kDeviationOfMad = 1.4826;
-constexpr std::int64_t kClockTolerance_s = 300;
+constexpr std::int64_t kClockToleranceS = 300;
 
 std::string first_label(const std::string& host) { return host.substr(0, host.find('.')); }
 
@@ -64,7 +64,7 @@ void take_check(const FoundRecord& found, std::int64_t now_s, report::FleetHost&
   host.hwprof = check.version;
   host.ended_utc = check.ended_utc;
   const std::int64_t ahead_s = seconds_of(check.ended_utc).value_or(now_s) - now_s;
-  if (ahead_s > kClockTolerance_s)
+  if (ahead_s > kClockToleranceS)
     host.notes.push_back(fmt::format(
         "its record is of {}, which is yet to come: one clock is wrong", check.ended_utc));
   if (!found.host.empty() && !same_host(found.host, check.host))
