@@ -120,9 +120,10 @@ cli::Action check_command(cli::Options& options) {
       "--out", "DIR", to->folder, cli::any_text,
       "Write the record, JSON, as HOST@ID.json into this folder, which may be one that many hosts "
       "share: whole or not at all. Default: write none.");
-  const auto run_id = options.value("--run-id", "ID", to->run_id, run_id_in,
-                                    "Name of the run that the record is of, the same on each "
-                                    "host: a date, the number of a job.");
+  const auto run_id =
+      options.value("--run-id", "ID", to->run_id, run_id_in,
+                    "Name of the run that the record is of, the same on each "
+                    "host: a date, the number of a job. Default: none, without --out.");
   const auto host = options.value("--host", "NAME", to->host, host_in,
                                   "Name of this host in the record. Default: as it calls itself.");
   const auto prometheus = options.value(
@@ -130,12 +131,12 @@ cli::Action check_command(cli::Options& options) {
       "Write the same as metrics to FILE.prom, for the textfile collector of Prometheus's "
       "node_exporter. Default: do not.");
   cli::require(options, {{"optimal-blas", &to->run.require_optimal_blas}},
-               "Of a command: what is to hold, optimal-blas.");
+               "Of a command: what is to hold, optimal-blas. Default: nothing.");
   options.footer(
       "hwprof check --out /shared/blas --run-id 2026-11-27\n"
-      "hwprof check --quick                             a health check, the line alone\n"
+      "hwprof check --quick                          a health check, the line alone\n"
       "hwprof check --require optimal-blas --quiet -- COMMAND ARGS\n"
-      "                                                 what that command gets, in a line\n"
+      "                                              what that command gets, in a line\n"
       "\nThe line on standard output is for other programs:\n"
       "verdict=optimal gflops=61.3 peak_fraction=0.87 factor=1 outcome=pass ...\n"
       "that on a command is on standard error, standard output is the command's:\n"

@@ -53,7 +53,8 @@ cli::Action fleet_command(cli::Options& options) {
   options.value(
       "--expected", "HOSTS", to->expected, cli::any_text,
       "The hosts that there are: ranges, node[01-40],login, or a file with a host a line, also as "
-      "NAME|STATE|REASON, which sinfo -N -h -o '%N|%T|%E' prints. Must be given.");
+      "NAME|STATE|REASON, which sinfo -N -h -o '%N|%T|%E' prints. Default: none, "
+      "it must be given.");
   options.value("--run-id", "ID", to->run_id, run_id_in,
                 "Count the records of this run; a host with others alone is stale. Default: the "
                 "only run that the folder has.");
