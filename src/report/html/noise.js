@@ -148,7 +148,7 @@ function draw_series(svg, { x, box, text, title, bottom, series, values = series
     svg.append("rect").attr("class", "band").attr("x", box.left).attr("width", box.right - box.left)
       .attr("y", y(high)).attr("height", y(low) - y(high));
   }
-  axis(svg, { side: "bottom", scale: x, ticks: whole_ticks(x), text: String, title: bottom, box });
+  axis(svg, { side: "bottom", scale: x, ticks: whole_ticks(x), text: String, title: bottom, box, flush: true });
   axis(svg, { side: "left", scale: y, ticks: y.ticks(5), text, title, box });
   svg.append("line").attr("class", "reference-line").attr("x1", box.left).attr("x2", box.right)
     .attr("y1", y(series.median)).attr("y2", y(series.median));
@@ -177,7 +177,7 @@ function draw_peaks(svg, slices, x, box) {
   const room = Math.max(high * 0.02, (high - low) * 0.1);
   const y = scaleLinear().domain([low - room, high + room]).range([box.bottom, box.top]);
   const title = "slice, in the order of measuring";
-  axis(svg, { side: "bottom", scale: x, ticks: whole_ticks(x), text: String, title, box });
+  axis(svg, { side: "bottom", scale: x, ticks: whole_ticks(x), text: String, title, box, flush: true });
   axis(svg, { side: "left", scale: y, ticks: y.ticks(3), text: quantity, title: "FMA peak beside it, GFLOP/s", box });
   svg.append("path").attr("class", "series-line series-3")
     .attr("d", polyline(slices.map((slice) => [x(slice.index), y(slice.peak)])));
