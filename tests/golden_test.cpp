@@ -882,6 +882,65 @@ TEST(Golden, Blas) {
   expect_document("blas", survey_document(survey));
 }
 
+TEST(Golden, Node) {
+  Node node;
+  node.version = "0.1.0";
+  node.machine = sample_machine();
+  node.started_utc = "2026-11-27T06:00:33Z";
+  node.looked_at = 311;
+  node.look_s = 0.0437;
+  NodeLibrary openblas;
+  openblas.provider = Provider::kOpenBlas;
+  openblas.version = "0.3.21";
+  openblas.core = "Prescott";
+  openblas.vector_class = VectorClass::kSse;
+  openblas.threads = 8;
+  openblas.path = "/usr/lib/libopenblas.so.0";
+  openblas.verdict = VerdictKind::kUnoptimised;
+  openblas.factor = 4.1;
+  openblas.why = "OPENBLAS_CORETYPE=Prescott is set in the environment";
+  openblas.fix = "restart the process after: unset OPENBLAS_CORETYPE";
+  NodeLibrary gone;
+  gone.provider = Provider::kUnknown;
+  gone.path = "/usr/lib/libblas.so.3.11.0";
+  gone.deleted = true;
+  gone.reason = "the file is no longer at its path";
+  gone.why = "its file was replaced or removed since the process began";
+  NodeProcess slow;
+  slow.pid = 4711;
+  slow.uid = 1000;
+  slow.user = "ann";
+  slow.program = "python3";
+  slow.job = "slurm 123.0";
+  slow.job_from = "cgroup";
+  slow.libraries = {openblas};
+  slow.environment = {{"OMP_NUM_THREADS", "8"}, {"OPENBLAS_CORETYPE", "Prescott"}};
+  slow.threads = 9;
+  slow.cpus_used = 7.25;
+  slow.cpus_used_over = CpuOver::kInterval;
+  slow.verdict = openblas.verdict;
+  slow.why = openblas.why;
+  slow.fix = openblas.fix;
+  NodeProcess second = slow;
+  second.pid = 4712;
+  second.cpus_used = 6.5;
+  NodeProcess mixed;
+  mixed.pid = 99;
+  mixed.user = "0";
+  mixed.program = "solver, \"x\"";
+  mixed.libraries = {openblas, gone};
+  mixed.environment_reason = "Permission denied";
+  mixed.threads = 1;
+  mixed.why = "it has loaded several, and which of them it calls is not known";
+  mixed.fix = "hwprof attach PID";
+  node.processes = {slow, second, mixed};
+  node.unread = {{"of other users: run hwprof as root", 3, 1}, {"ended meanwhile", 1, 5000}};
+  node.blas_reason = "not measured (--no-ladder)";
+  expect_golden("node.json", node_json(node));
+  expect_document("node", node_document(node));
+  expect_golden("node.csv", node_csv(node));
+}
+
 TEST(Golden, Machine) {
   Doctor doctor;
   doctor.version = "0.1.0";

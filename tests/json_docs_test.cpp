@@ -109,8 +109,9 @@ std::string json_documentation() {
   std::vector<const Record*> done;
   for (const Record* schema :
        {&record<Profile>(), &record<model::Run>(), &record<Sweep>(), &record<Comparison>(),
-        &record<BlasSurvey>(), &record<model::Check>(), &record<model::Fleet>(), &record<Doctor>(),
-        &record<report::Events>(), &record<model::Calibration>(), &record<PeakReport>()}) {
+        &record<BlasSurvey>(), &record<report::Node>(), &record<model::Check>(),
+        &record<model::Fleet>(), &record<Doctor>(), &record<report::Events>(),
+        &record<model::Calibration>(), &record<PeakReport>()}) {
     to.text += fmt::format("\n# `{}`\n\n", schema->schema);
     describe(*schema, to);
   }

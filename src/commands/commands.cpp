@@ -11,6 +11,7 @@ constexpr cli::Command kCommands[] = {
     {"run", "Run any program, count what it does, and prove which BLAS it uses.", run_command,
      true},
     {"attach", "The same for a process that already runs.", attach_command},
+    {"node", "Judge the BLAS of each process that runs here, without stopping any.", node_command},
     {"compare", "Say which rows of a report are slower than in another one.", compare_command,
      true},
     {"check", "Check a host's BLAS, for monitors and schedulers: one record, one line.",

@@ -21,6 +21,8 @@ cli::Action blas_command(cli::Options& options);
 cli::Action run_command(cli::Options& options);
 // `hwprof attach PID`: the same for a process that already runs.
 cli::Action attach_command(cli::Options& options);
+// `hwprof node`: which BLAS each process that runs here has loaded.
+cli::Action node_command(cli::Options& options);
 // `hwprof compare`: is the same work slower than it was?
 cli::Action compare_command(cli::Options& options);
 // `hwprof check`: a host's BLAS as a record for a fleet, and one line; or that of one command.

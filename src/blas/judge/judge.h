@@ -53,6 +53,8 @@ struct Evidence {
   // it is only what a program would get, and the width of its vectors proves little.
   bool at_work = false;
   VectorClass executed = VectorClass::kNone;
+  // Mapped by a program of which it is not known whether it calls it.
+  bool loaded = false;
   std::map<std::string, std::string> environment = {};
   VisibleCpu cpu = {};
   std::vector<report::InstalledBlas> installed = {};

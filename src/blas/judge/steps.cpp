@@ -91,4 +91,34 @@ Steps find_steps(const Evidence& evidence, const std::vector<LadderRung>& ladder
   return steps;
 }
 
+std::vector<LadderRung> ladder_of_program(const std::vector<LadderRung>& climbed,
+                                          const report::Blas& library, VectorClass executed) {
+  std::vector<LadderRung> ladder = climbed;
+  LadderRung* found = nullptr;
+  for (LadderRung& rung : ladder) {
+    if (rung.provider != library.provider || rung.core != library.core ||
+        speed_of(rung).value <= 0) {
+      continue;
+    }
+    // Without a core only the file tells two of them apart.
+    if (library.core.empty() && library.provider != Provider::kReference &&
+        rung.library != library.path) {
+      continue;
+    }
+    if (found == nullptr || (rung.as_found && !found->as_found)) found = &rung;
+  }
+  if (found == nullptr) return {};
+  // What hwprof itself would get: the library's own choice, where no variable made another.
+  const bool has_auto = std::any_of(ladder.begin(), ladder.end(), [&](const LadderRung& rung) {
+    return rung.setting == "auto" && rung.library == found->library;
+  });
+  for (LadderRung& rung : ladder) {
+    if (rung.as_found && &rung != found && !has_auto) rung.setting = "auto";
+    rung.as_found = &rung == found;
+    if (rung.library == found->library && rung.provider == Provider::kUnknown)
+      rung.vector_class = executed;
+  }
+  return ladder;
+}
+
 }  // namespace hwprof::blas

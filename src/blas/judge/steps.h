@@ -40,6 +40,12 @@ struct Steps {
 };
 Steps find_steps(const Evidence& evidence, const std::vector<report::LadderRung>& ladder);
 
+// The ladder as if it had been climbed inside the program: the rung that ran there is "as found".
+// Empty when none of its rungs is what ran. `executed` is all that tells of an unknown library.
+std::vector<report::LadderRung> ladder_of_program(const std::vector<report::LadderRung>& climbed,
+                                                  const report::Blas& library,
+                                                  VectorClass executed);
+
 // The variable that forces a core type of `provider`, if it is set and read; else "".
 std::string core_variable(Provider provider, const Evidence& evidence);
 // The other variables that `provider` reads, but for the number of threads: a rung has one.

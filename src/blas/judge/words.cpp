@@ -69,6 +69,7 @@ std::string_view measured_with(const LadderRung& rung) {
 std::string_view who_gets(const Evidence& evidence) {
   if (evidence.at_work && evidence.library.provider == Provider::kUnknown)
     return "the program calls";
+  if (evidence.loaded) return "the process has loaded";
   return evidence.requested.empty() ? "programs get" : "--blas names";
 }
 

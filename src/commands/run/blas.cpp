@@ -1,3 +1,5 @@
+#include "src/commands/run/blas.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,9 +44,10 @@ double seconds_until(Clock::time_point deadline) {
   return std::max(0.0, std::chrono::duration<double>(deadline - Clock::now()).count());
 }
 
-Result<std::vector<report::InstalledBlas>> libraries_to_measure(const BlasOptions& options) {
+Result<std::vector<report::InstalledBlas>> libraries_to_measure(
+    const std::vector<std::string>& paths) {
   std::vector<report::InstalledBlas> libraries = blas::installed_blas();
-  for (const std::string& given : options.paths) {
+  for (const std::string& given : paths) {
     std::error_code error;
     const std::string path = std::filesystem::canonical(given, error);
     if (error) {
@@ -96,10 +99,18 @@ Result<int> run_blas(const BlasOptions& options) {
     // The verdict alone. Standard output is the command's.
     return observe_apart(options.run, report::verdict_document, false, conclude_blas);
   }
-  const Budgets& budgets = options.quick ? kQuick : kFull;
-  const auto deadline = Clock::now() + budgets.all;
   TRY(report::check_outputs(options.output));
-  TRY(const auto libraries, libraries_to_measure(options));
+  TRY(const report::BlasSurvey record, survey_blas(options.paths, options.quick));
+  TRY(report::write_report(record, {report::survey_document, report::survey_json}, options.output));
+  return exit_code(record.blas.verdict);
+}
+
+}  // namespace
+
+Result<report::BlasSurvey> survey_blas(const std::vector<std::string>& paths, bool quick) {
+  const Budgets& budgets = quick ? kQuick : kFull;
+  const auto deadline = Clock::now() + budgets.all;
+  TRY(const auto libraries, libraries_to_measure(paths));
 
   report::BlasSurvey record;
   record.version = HWPROF_VERSION;
@@ -116,11 +127,8 @@ Result<int> run_blas(const BlasOptions& options) {
   record.notes = {
       "* is what programs get; one thread, square matrices, a child process each; the peak is that "
       "of float32 FMA on the same core, for dgemm half of it"};
-  TRY(report::write_report(record, {report::survey_document, report::survey_json}, options.output));
-  return exit_code(record.blas.verdict);
+  return record;
 }
-
-}  // namespace
 
 cli::Action blas_command(cli::Options& options) {
   auto to = std::make_shared<BlasOptions>();

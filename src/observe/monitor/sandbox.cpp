@@ -251,8 +251,8 @@ void leave_what_is_the_starters(std::vector<std::string> kept) {
   ::dup2(written.valid() ? written.get() : nothing.get(), STDERR_FILENO);
 }
 
-Result<void> enter_sandbox(const Account& account, std::initializer_list<int> kept) {
-  close_all_but(kept);
+Result<void> enter_sandbox(const Account& account, std::vector<int> kept) {
+  close_all_but(std::move(kept));
   const bool was_root = ::geteuid() == 0;
   const pid_t parent = ::getppid();
   raise_limit(RLIMIT_NOFILE, kDescriptors);

@@ -33,6 +33,6 @@ void leave_what_is_the_starters(std::vector<std::string> kept);
 // to get rights by execve, a limit on its memory, and no system calls but those that reading,
 // computing and starting children take. It ends with its parent.
 // Of its descriptors it keeps these, and the standard ones.
-Result<void> enter_sandbox(const Account& account, std::initializer_list<int> kept);
+Result<void> enter_sandbox(const Account& account, std::vector<int> kept);
 
 }  // namespace hwprof::observe

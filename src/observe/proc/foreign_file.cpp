@@ -23,13 +23,13 @@ UniqueFd open_by_name(const std::string& name, int flags) {
 }
 
 // The links of another root lead to places in it (openat2: Linux 5.6).
-UniqueFd find_in_root(const ForeignFile& file, const UniqueFd& folder) {
+UniqueFd find_in_root(const std::string& path, const UniqueFd& folder) {
   if (!folder.valid()) return {};
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   return UniqueFd(
-      static_cast<int>(::syscall(SYS_openat2, folder.get(), file.path.c_str(), &how, sizeof how)));
+      static_cast<int>(::syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
 }
 
 // Looked at before it is opened: to open a device may do something, to open a FIFO waits. In procfs
@@ -84,8 +84,12 @@ UniqueFd open_foreign_here(const ForeignFile& file, const Account* on_behalf_of)
   }
   std::optional<ActingAs> user;
   if (on_behalf_of != nullptr && !user.emplace(*on_behalf_of).valid()) return {};
-  if (file.kind == ForeignFile::Kind::kInRoot) way = find_in_root(file, way);
+  if (file.kind == ForeignFile::Kind::kInRoot) way = find_in_root(file.path, way);
   return reopen_regular(way);
+}
+
+UniqueFd open_regular_in(const UniqueFd& root, const std::string& path) {
+  return reopen_regular(find_in_root(path, root));
 }
 
 UniqueFd open_foreign_here(const ForeignFile& file) { return open_foreign_here(file, nullptr); }

@@ -33,6 +33,9 @@ struct ForeignFile {
 // errno where the result is not valid. A mapped file, or one in its root, is opened only if it is a
 // regular one, and never waits.
 UniqueFd open_foreign(const ForeignFile& file);
+// The file at `path` for whoever has the folder `root` (O_PATH) as "/": only a regular one, and
+// without waiting.
+UniqueFd open_regular_in(const UniqueFd& root, const std::string& path);
 // errno where it is absent.
 std::optional<std::string> read_maps(pid_t pid);
 

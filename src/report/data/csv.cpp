@@ -14,6 +14,7 @@
 #include "counters/machine/affinity.h"
 #include "src/report/data/fleet_writers.h"
 #include "src/report/data/writers.h"
+#include "src/report/documents/inspect.h"
 #include "src/report/printable.h"
 
 namespace hwprof::report {
@@ -306,6 +307,17 @@ std::string sweep_csv(const Sweep& sweep) {
   std::vector<CsvCells> lines;
   for (const SweepPoint& point : sweep.points) lines.push_back(point_cells(sweep, point, events));
   return lines.empty() ? "" : csv_text(lines.front(), lines);
+}
+
+std::string node_csv(const Node& node) {
+  const auto cells_of_process = [](const NodeProcess* process) {
+    CsvCells cells;
+    add_cells(model::record<NodeProcess>().fields, process, false, cells);
+    return cells;
+  };
+  std::vector<CsvCells> lines;
+  for (const NodeProcess& process : node.processes) lines.push_back(cells_of_process(&process));
+  return csv_text(cells_of_process(nullptr), lines);
 }
 
 std::string regions_csv(const Regions& regions) {

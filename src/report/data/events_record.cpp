@@ -93,6 +93,7 @@ std::string events_json(const Events& events) { return json_of(events); }
 std::string calibration_json(const model::Calibration& calibration) { return json_of(calibration); }
 std::string doctor_json(const Doctor& doctor) { return json_of(doctor); }
 std::string peak_report_json(const PeakReport& report) { return json_of(report); }
+std::string node_json(const Node& node) { return json_of(node); }
 std::string survey_json(const BlasSurvey& survey) { return json_of(survey); }
 
 }  // namespace hwprof::report

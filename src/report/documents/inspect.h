@@ -11,6 +11,7 @@
 #include "counters/events/event_table.h"
 #include "counters/events/resolve.h"
 #include "src/model/inspect.h"
+#include "src/model/node_record.h"
 #include "src/report/document.h"
 
 namespace hwprof {
@@ -100,6 +101,11 @@ Document network_document(const NetworkOutline& network);
 // What `hwprof blas` found: every BLAS of the machine, and the one that programs get.
 Document survey_document(const BlasSurvey& survey);
 std::string survey_json(const BlasSurvey& survey);  // hwprof.blas/1
+
+// What `hwprof node` found: the processes with a BLAS, then the machine's own.
+Document node_document(const Node& node);
+std::string node_json(const Node& node);  // hwprof.node/1
+std::string node_csv(const Node& node);   // one line a process
 
 // "verdict=optimal provider=openblas core=Zen gflops=61.3 peak_fraction=0.87", for other tools;
 // "-" for what is not known.

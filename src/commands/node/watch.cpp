@@ -1,0 +1,149 @@
+#include "src/commands/node/watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <string_view>
+
+#include "src/base/text.h"
+#include "src/base/unique_fd.h"
+#include "src/observe/proc/signals.h"
+#include "src/report/render/write_report.h"
+
+namespace hwprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The other screen of the terminal, without cursor and without wrapping; and back.
+constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view kLeave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kHome = "\x1b[H", kRestOfLine = "\x1b[K", kRestOfScreen = "\x1b[J";
+
+// While it lives, standard output shows pages, and keys come one by one and unseen.
+class Screen {
+ public:
+  Screen() : keys_(::isatty(STDIN_FILENO) == 1 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (keys_) {
+      termios raw = before_;
+      raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+      raw.c_cc[VSUSP] = _POSIX_VDISABLE;  // a shell would get the other screen back
+      raw.c_cc[VMIN] = 1;
+      raw.c_cc[VTIME] = 0;
+      ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
+    static_cast<void>(report::write_stdout(std::string(kEnter)));
+  }
+  ~Screen() {
+    static_cast<void>(report::write_stdout(std::string(kLeave)));
+    if (keys_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+  }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  [[nodiscard]] bool keys() const { return keys_; }
+
+  static Result<void> show(const std::string& page) {
+    winsize size{};
+    const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1;
+    std::string text(kHome);
+    const std::string shown = cut_to_rows(page, known ? size.ws_row : 24);
+    for (const std::string_view line : split(shown, '\n'))
+      text.append(line).append(kRestOfLine).append("\r\n");
+    text.resize(text.size() - 2);  // a line feed on the last row would scroll
+    return report::write_stdout(text.append(kRestOfScreen));
+  }
+
+ private:
+  termios before_{};
+  bool keys_;
+};
+
+struct Ending {
+  bool over = false;
+  int code = 0;
+};
+
+Ending take_signals(SignalWatch& signals) {
+  while (const auto signal = signals.take()) {
+    if (!signal->asks_for_end()) continue;
+    // What the terminal sends is how one leaves; what a process sends is told on.
+    return {true, signal->number == SIGINT || signal->from_kernel ? 0 : 128 + signal->number};
+  }
+  return {};
+}
+
+Ending take_keys(bool& keys) {
+  std::array<char, 64> typed{};
+  const ssize_t got =
+      retry_interrupted([&] { return ::read(STDIN_FILENO, typed.data(), typed.size()); });
+  if (got <= 0) {
+    keys = false;  // the terminal is gone
+    return {};
+  }
+  const std::string_view text(typed.data(), static_cast<std::size_t>(got));
+  return {text.find_first_of("qQ") != std::string_view::npos, 0};
+}
+
+// Until `next`, or the end.
+Ending wait_until(SignalWatch& signals, bool& keys, Clock::time_point next) {
+  using std::chrono::milliseconds;
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
+    if (left <= 0) return {};
+    std::array<pollfd, 2> events{{{signals.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
+    const auto longest = static_cast<int>(std::min<std::int64_t>(left, 1'000'000));
+    if (::poll(events.data(), keys ? 2 : 1, longest) <= 0) continue;
+    Ending end;
+    if (events[0].revents != 0) end = take_signals(signals);
+    if (!end.over && keys && events[1].revents != 0) end = take_keys(keys);
+    if (end.over) return end;
+  }
+}
+
+}  // namespace
+
+std::string cut_to_rows(const std::string& page, std::size_t rows) {
+  std::vector<std::string_view> lines = split(page, '\n');
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  std::string cut;
+  const bool fits = lines.size() <= rows;
+  const std::size_t shown = fits ? lines.size() : rows - std::min<std::size_t>(1, rows);
+  for (std::size_t i = 0; i < shown; ++i) cut.append(i == 0 ? "" : "\n").append(lines[i]);
+  if (!fits) {
+    cut += fmt::format("{}... {} more lines: a higher terminal shows them", shown == 0 ? "" : "\n",
+                       lines.size() - shown);
+  }
+  return cut;
+}
+
+Result<int> watch_pages(double interval_s, const std::function<Result<std::string>()>& frame) {
+  TRY(SignalWatch signals, SignalWatch::begin());
+  ignore_closed_pipes();
+  const auto interval =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(interval_s));
+  std::optional<Screen> screen;
+  if (::isatty(STDOUT_FILENO) == 1) screen.emplace();
+  bool keys = screen && screen->keys();
+  auto next = Clock::now();
+  while (true) {
+    TRY(const std::string page, frame());
+    if (screen) {
+      TRY(Screen::show(page));
+    } else {
+      TRY(report::write_stdout(page + "\n"));
+    }
+    next = std::max(next + interval, Clock::now());  // what was missed is left out
+    const Ending end = wait_until(signals, keys, next);
+    if (end.over) return end.code;
+  }
+}
+
+}  // namespace hwprof
