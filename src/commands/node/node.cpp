@@ -100,8 +100,9 @@ cli::Action node_command(cli::Options& options) {
                        "leave out --format, --json and -o, or --watch");
   });
   options.footer(
-      "Nothing is stopped, probed or sampled: files of /proc are read, so that a library\n"
-      "is known to be loaded, not to be called. hwprof attach PID tells the rest.\n"
+      "Nothing is stopped, probed or sampled: files of /proc are read, so that a\n"
+      "library is known to be loaded, not to be called. hwprof attach PID tells the\n"
+      "rest.\n"
       "\nhwprof node                       all processes, as root; else one's own\n"
       "sudo hwprof node --user ann --json\n"
       "hwprof node --watch --no-ladder   like top\n"
