@@ -138,9 +138,7 @@ TEST_F(HeldFolder, OfACommandHoldsNobodyUp) {
        .patience = {.look = 1s},
        .write_report = [&](const std::string& bytes) { report = bytes; }},
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}));
-        TRY(monitor.release());
-        TRY(const CommandEnd end, monitor.wait());
+        TRY(const CommandEnd end, run_command(monitor));
         TRY(monitor.save_report(fmt::format("exit {}", end.facts.exit)));
         return 0;
       },

@@ -78,9 +78,7 @@ TEST(Monitor, ExitCodeOfTheCommandWinsOverAnErrorOfTheWorker) {
   std::string said;
   const auto code = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}));
-        TRY(monitor.release());
-        TRY(monitor.wait());
+        TRY(run_command(monitor));
         return environment_error(EIO, "what it says");
       },
       {.command = {"sh", "-c", "exit 5"},
@@ -96,9 +94,7 @@ TEST(Monitor, CommandsExitCodeOutlivesTheWorker) {
       {.command = {"sh", "-c", "exit 5"},
        .write_report = [&](const std::string& bytes) { report = bytes; }},
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}));
-        TRY(monitor.release());
-        TRY(monitor.wait());
+        TRY(run_command(monitor));
         TRY(monitor.save_report("so far"));
         ::raise(SIGKILL);
         return 0;
@@ -140,9 +136,7 @@ constexpr const char* kFewChildrenAreLeft =
 TEST(Monitor, TakesOrphansThatEndWhileTheCommandRuns) {
   const auto code = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}));
-        TRY(monitor.release());
-        TRY(monitor.wait());
+        TRY(run_command(monitor));
         return 0;
       },
       {.command = {"sh", "-c",
@@ -155,13 +149,9 @@ TEST(Monitor, TakesOrphansOfTheCommandBefore) {
   const std::string once = ::testing::TempDir() + "hwprof-orphans-" + std::to_string(::getpid());
   const auto code = in_worker(
       [&](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}));
-        TRY(monitor.release());
-        TRY(const CommandEnd first, monitor.wait());
+        TRY(const CommandEnd first, run_command(monitor));
         HOLDS(first.facts.exit == 3);
-        TRY(monitor.start({}));
-        TRY(monitor.release());
-        TRY(const CommandEnd second, monitor.wait());
+        TRY(const CommandEnd second, run_command(monitor));
         HOLDS(second.left.empty());
         return 0;
       },
@@ -187,9 +177,7 @@ std::string end_of_worker(const WorkerTask& after_command, const MonitorPatience
        .patience = patience,
        .write_report = [&](const std::string& bytes) { how = bytes; }},
       [&](MonitorClient& monitor) -> Result<int> {
-        TRY(monitor.start({}));
-        TRY(monitor.release());
-        TRY(monitor.wait());
+        TRY(run_command(monitor));
         return after_command(monitor);
       },
       [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {

@@ -30,6 +30,13 @@ inline Result<int> in_worker(const WorkerTask& task, const MonitorOptions& optio
   return run_split(options, task, [](MonitorClient&, const WorkerDeath&) { return -1; });
 }
 
+// In a worker: the command from its start to its end.
+inline Result<CommandEnd> run_command(MonitorClient& monitor) {
+  TRY(monitor.start({}));
+  TRY(monitor.release());
+  return monitor.wait();
+}
+
 // Those of a monitor's, but for what ends after it.
 inline std::vector<pid_t> children_but_keepers(pid_t monitor) {
   std::vector<pid_t> children;

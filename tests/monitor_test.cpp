@@ -403,9 +403,7 @@ TEST(Monitor, RunsTheCommandAsOftenAsWasAskedFor) {
   const auto line = in_worker(
       [](MonitorClient& monitor) -> Result<int> {
         for (int i = 0; i < 2; ++i) {
-          TRY(monitor.start({}));
-          TRY(monitor.release());
-          TRY(monitor.wait());
+          TRY(run_command(monitor));
         }
         HOLDS(monitor.start({}).error().code == EPERM);
         return 0;

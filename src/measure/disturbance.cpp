@@ -69,6 +69,18 @@ std::optional<std::uint64_t> busy_ticks(const std::string& proc_stat, const CpuL
                         [](std::size_t column) { return column != kIdle && column != kIoWait; });
 }
 
+BusyCpus::BusyCpus(CpuList cpus) : cpus_(std::move(cpus)), begin_(now()) {}
+
+std::optional<std::uint64_t> BusyCpus::now() const {
+  return busy_ticks(read_text_file("/proc/stat").value_or(""), cpus_);
+}
+
+std::optional<std::uint64_t> BusyCpus::ticks() const {
+  const auto end = now();
+  if (!begin_ || !end || *end < *begin_) return std::nullopt;
+  return *end - *begin_;
+}
+
 Steal::Steal(CpuList cpus) : cpus_(std::move(cpus)) {
   if (!cpus_.empty()) file_ = UniqueFd(::open("/proc/stat", O_RDONLY | O_CLOEXEC));
 }

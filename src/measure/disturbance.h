@@ -32,6 +32,22 @@ std::optional<std::uint64_t> stolen_ticks(const std::string& proc_stat, const Cp
 // others counts as work of others.
 std::optional<std::uint64_t> busy_ticks(const std::string& proc_stat, const CpuList& cpus);
 
+inline constexpr double kTicksPerSecond = 100;  // USER_HZ, of all that Linux runs on here
+
+// Ticks in which CPUs were not idle since it was made.
+class BusyCpus {
+ public:
+  explicit BusyCpus(CpuList cpus);
+  // Absent where the kernel does not tell, or has counted back.
+  [[nodiscard]] std::optional<std::uint64_t> ticks() const;
+
+ private:
+  [[nodiscard]] std::optional<std::uint64_t> now() const;
+
+  CpuList cpus_;
+  std::optional<std::uint64_t> begin_;
+};
+
 // Those stolen, read from the kernel each time: some 20 us, and more with many CPUs.
 class Steal {
  public:

@@ -6,9 +6,10 @@ BUILD, SOURCE, CXX and MESON are set by meson. Standard library only.
 import os
 import pathlib
 import shutil
-import subprocess
 import tempfile
 import unittest
+
+from command import run
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.18)
@@ -18,15 +19,6 @@ find_package(hwprof %s REQUIRED CONFIG)
 add_executable(regions "%s/examples/regions.cpp")
 target_link_libraries(regions PRIVATE hwprof::hwprof %s)
 """
-
-
-def run(*command, **options):
-    """Runs `command`; its output is in the failure."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
-    if done.returncode != 0:
-        raise AssertionError("%s: exit %d\n%s%s" % (
-            " ".join(command), done.returncode, done.stdout, done.stderr))
-    return done.stdout
 
 
 class InstalledLibrary(unittest.TestCase):

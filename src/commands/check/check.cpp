@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 
+#include "src/base/utc.h"
 #include "src/cli/groups.h"
 #include "src/cli/values.h"
 #include "src/commands/check/host_facts.h"

@@ -1,6 +1,5 @@
 #include "src/commands/check/host_facts.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,17 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <chrono>
 
 #include "counters/events/event_table.h"
+#include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/measure/disturbance.h"
 
 namespace hwprof {
 namespace {
 
 constexpr std::size_t kLongestRunId = 64, kLongestHost = 253;  // the latter by RFC 1035
-constexpr double kTicksPerSecond = 100;  // USER_HZ, on every machine that hwprof supports
 
 bool is_name(std::string_view text, std::size_t longest) {
   const auto plain = [](char letter) {
@@ -38,10 +35,6 @@ Result<std::string> name_in(std::string_view option, std::string_view text, std:
                   longest));
 }
 
-double monotonic_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // Of this process and of the children that have ended.
 double own_cpu_s() {
   double seconds = 0;
@@ -52,11 +45,6 @@ double own_cpu_s() {
       seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   }
   return seconds;
-}
-
-std::optional<std::uint64_t> ticks_of(const CpuList& cpus) {
-  const auto text = read_text_file("/proc/stat");
-  return text ? busy_ticks(*text, cpus) : std::nullopt;
 }
 
 // Of the text of /proc/cpuinfo, the first CPU's.
@@ -94,10 +82,6 @@ std::string record_name(const std::string& host, const std::string& run_id) {
   return fmt::format("{}@{}.json", host, run_id);
 }
 
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
-}
-
 void add_host_facts(unsigned cpu, report::Check& check) {
   const CpuId& id = check.machine.id;
   check.cpu_id = fmt::format("{}/{}", format_cpu_id(id), id.stepping);
@@ -116,16 +100,12 @@ void add_host_facts(unsigned cpu, report::Check& check) {
 }
 
 OthersOnCpus::OthersOnCpus(CpuList cpus)
-    : cpus_(std::move(cpus)),
-      begin_s_(monotonic_s()),
-      own_s_(own_cpu_s()),
-      ticks_(ticks_of(cpus_)) {}
+    : cpus_(cpus.size()), begin_ns_(wall_ns()), own_s_(own_cpu_s()), busy_(std::move(cpus)) {}
 
 std::optional<double> OthersOnCpus::fraction() const {
-  const auto now = ticks_of(cpus_);
-  if (!ticks_ || !now || *now < *ticks_) return std::nullopt;
-  return fraction_of_others(*now - *ticks_, own_cpu_s() - own_s_, monotonic_s() - begin_s_,
-                            cpus_.size());
+  const auto busy = busy_.ticks();
+  if (!busy) return std::nullopt;
+  return fraction_of_others(*busy, own_cpu_s() - own_s_, (wall_ns() - begin_ns_) * 1e-9, cpus_);
 }
 
 std::optional<double> fraction_of_others(std::uint64_t busy_ticks, double own_s, double elapsed_s,

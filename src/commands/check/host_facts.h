@@ -6,6 +6,7 @@
 
 #include "counters/machine/affinity.h"
 #include "src/base/result.h"
+#include "src/measure/disturbance.h"
 #include "src/model/check_record.h"
 
 namespace hwprof {
@@ -19,7 +20,6 @@ Result<std::string> this_host();
 // The file of a record in its folder. Another run leaves it alone.
 std::string record_name(const std::string& host, const std::string& run_id);
 
-std::string utc_now();
 // boot_id, microcode, cpu_id, or why they are absent; `cpu` is one that is used.
 void add_host_facts(unsigned cpu, report::Check& check);
 
@@ -30,10 +30,10 @@ class OthersOnCpus {
   [[nodiscard]] std::optional<double> fraction() const;
 
  private:
-  CpuList cpus_;
-  double begin_s_;
+  std::size_t cpus_;
+  double begin_ns_;
   double own_s_;
-  std::optional<std::uint64_t> ticks_;
+  BusyCpus busy_;
 };
 
 // Pure: ticks of 1/100 s, of `cpus` CPUs in `elapsed_s`, less our own CPU time. Absent where they

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "src/base/text.h"
+#include "src/base/utc.h"
 #include "src/measure/statistics.h"
 #include "src/model/check_record.h"
 
@@ -63,7 +63,7 @@ void take_check(const FoundRecord& found, std::int64_t now_s, report::FleetHost&
   host.microcode = check.microcode;
   host.hwprof = check.version;
   host.ended_utc = check.ended_utc;
-  const std::int64_t ahead_s = seconds_of(check.ended_utc).value_or(now_s) - now_s;
+  const std::int64_t ahead_s = unix_seconds(check.ended_utc).value_or(now_s) - now_s;
   if (ahead_s > kClockToleranceS)
     host.notes.push_back(fmt::format(
         "its record is of {}, which is yet to come: one clock is wrong", check.ended_utc));
@@ -269,13 +269,6 @@ void name_record(FoundRecord& record) {
     return;
   record.host = name.substr(0, at);
   record.run_id = name.substr(at + 1, name.size() - at - 1 - kEnding.size());
-}
-
-std::optional<std::int64_t> seconds_of(const std::string& utc) {
-  tm time{};
-  const char* end = ::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return static_cast<std::int64_t>(::timegm(&time));
 }
 
 Result<std::string> run_to_merge(const std::vector<FoundRecord>& records,

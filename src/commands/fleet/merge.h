@@ -35,7 +35,4 @@ report::Fleet merge(const std::vector<ExpectedHost>& expected,
                     const std::vector<FoundRecord>& records, const std::string& run_id,
                     std::int64_t now_s);
 
-// Seconds since 1970 of "2026-11-27T04:00:00Z"; absent: that is no time.
-std::optional<std::int64_t> seconds_of(const std::string& utc);
-
 }  // namespace hwprof

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "src/base/untrusted_file.h"
+#include "src/base/utc.h"
 #include "src/commands/compare/report_file.h"
 #include "src/model/from_json.h"
 
@@ -23,7 +24,7 @@ Result<report::Check> read_check(const std::string& path, const std::string& nam
   TRY(const ReportFile file, parse_report(name, text, known));
   auto check = model::from_json<report::Check>(file.json);
   if (!check) return usage_error(fmt::format("{}: {}", name, check.error().what));
-  if (check->host.empty() || check->run_id.empty() || !seconds_of(check->ended_utc))
+  if (check->host.empty() || check->run_id.empty() || !unix_seconds(check->ended_utc))
     return usage_error(name + " names no host, no run or no time");
   return check;
 }

@@ -1,15 +1,14 @@
 #include "src/commands/inspect/calibrate.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 
 #include "counters/events/event_table.h"
 #include "counters/machine.h"
 #include "counters/perf/counting.h"
+#include "src/base/utc.h"
 #include "src/commands/kept_calibration.h"
 #include "src/exact/exact.h"
 #include "src/measure/calibration.h"
@@ -42,8 +41,7 @@ Result<model::Calibration> calibrate_here(unsigned cpu) {
   const Machine machine = probe_machine(cpu);
   model::Calibration calibration;
   calibration.version = HWPROF_VERSION;
-  calibration.calibrated_utc =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  calibration.calibrated_utc = utc_now();
   calibration.cpu_name = machine.cpu_name;
   calibration.key = calibration_key(machine, cpu);
   calibration.not_kept = "nothing was calibrated";

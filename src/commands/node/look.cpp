@@ -1,6 +1,5 @@
 #include "src/commands/node/look.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "counters/machine/affinity.h"
 #include "src/base/account.h"
 #include "src/base/text.h"
+#include "src/base/utc.h"
 #include "src/blas/evidence/process_reader.h"
 #include "src/observe/proc/process_list.h"
 
@@ -117,8 +117,7 @@ Result<report::Node> NodeLook::look() {
   node.version = HWPROF_VERSION;
   node.machine = machine_;
   node.user = user_name_;
-  node.started_utc =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  node.started_utc = utc_now();
   const double now_s = seconds_after_boot();
   std::vector<ListedProcess> processes = list_processes();
   const bool root = ::geteuid() == 0;

@@ -1,6 +1,5 @@
 #include "src/commands/profile/session.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include "kernels/simd/simd.h"
 #include "src/base/clock.h"
+#include "src/base/utc.h"
 #include "src/cli/groups.h"
 #include "src/commands/interrupt.h"
 #include "src/commands/kept_calibration.h"
@@ -100,8 +100,7 @@ Result<ProfileSession> ProfileSession::begin(const MeasureOptions& options) {
   report::Profile& record = session.record;
   record.version = HWPROF_VERSION;
   record.command = options.command;
-  record.started_utc =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  record.started_utc = utc_now();
   session.progress = std::make_unique<Progress>(!options.quiet);
 
   if (!machine.isa.empty()) {

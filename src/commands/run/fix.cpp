@@ -26,13 +26,12 @@ constexpr double kNsPerS = 1e9;
 // What others had of the CPUs beside the program's runs and hwprof.
 class Others {
  public:
-  explicit Others(CpuList cpus) : cpus_(cpus), users_(std::move(cpus)) {}
+  explicit Others(CpuList cpus) : busy_(cpus), users_(std::move(cpus)) {}
   void add_own(double seconds) { own_s_ += seconds; }
   [[nodiscard]] std::optional<double> cpus() const {
-    const auto now = busy_ticks(read_text_file("/proc/stat").value_or(""), cpus_);
-    if (!begin_ || !now || *now < *begin_) return std::nullopt;
-    const double ticks_a_second = 100;  // USER_HZ, of all that Linux runs on here
-    const double busy_s = static_cast<double>(*now - *begin_) / ticks_a_second;
+    const auto busy = busy_.ticks();
+    if (!busy) return std::nullopt;
+    const double busy_s = static_cast<double>(*busy) / kTicksPerSecond;
     const double wall_s = (wall_ns() - begin_ns_) / kNsPerS;
     return std::max(0.0, busy_s - own_s_ - (process_cpu_ns() - begin_own_ns_) / kNsPerS) / wall_s;
   }
@@ -44,10 +43,8 @@ class Others {
   }
 
  private:
-  CpuList cpus_;
+  BusyCpus busy_;
   CpuUsers users_;
-  std::optional<std::uint64_t> begin_ =
-      busy_ticks(read_text_file("/proc/stat").value_or(""), cpus_);
   double begin_ns_ = wall_ns(), begin_own_ns_ = process_cpu_ns(), own_s_ = 0;
 };
 

@@ -1,6 +1,5 @@
 #include "src/commands/run/observe.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
@@ -14,6 +13,7 @@
 #include <set>
 
 #include "counters/perf/counting.h"
+#include "src/base/utc.h"
 #include "src/blas/evidence/called.h"
 #include "src/cli/groups.h"
 #include "src/commands/kept_calibration.h"
@@ -68,8 +68,7 @@ Result<void> check_view(const Machine& machine, const report::RegionView& view) 
 Result<report::Run> begin_record(const RunRequest& request) {
   report::Run record;
   record.version = HWPROF_VERSION;
-  record.started_utc =
-      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now()));
+  record.started_utc = utc_now();
   record.command = request.command;
   record.pinned = request.pin;
   const unsigned cpu = request.pin.empty() ? allowed_cpus().front() : request.pin.front();

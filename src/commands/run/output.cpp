@@ -3,12 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <vector>
 
 #include "src/base/files.h"
 #include "src/base/text.h"
+#include "src/base/utc.h"
 #include "src/blas/exact/exact_calls.h"
 #include "src/blas/judge/trial.h"
 #include "src/commands/run/fix.h"
@@ -29,13 +29,6 @@ constexpr int kNotTold = 3;  // whether the BLAS is optimal
 std::vector<std::string> files_of(const RunOptions& options) {
   return {options.output.file, options.output.page, options.request.trace, options.flame,
           options.folded,      options.speedscope,  options.pprof};
-}
-
-// Of "2026-11-25T14:20:00Z"; 0: of another text.
-std::int64_t unix_ns(const std::string& utc) {
-  tm time{};
-  if (::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
-  return static_cast<std::int64_t>(::timegm(&time)) * 1'000'000'000;
 }
 
 // The rest of a worker's task: its record is saved, and its exit code said.
@@ -88,10 +81,11 @@ Result<void> check_report_output(const RunOptions& options) {
 void write_stacks(const report::Run& record, const RunOptions& options,
                   observe::MonitorClient& monitor) {
   const report::Executed& executed = record.blas.evidence.executed;
-  const report::FlameOptions drawing{.title = shell_command(record.command),
-                                     .hz = executed.frequency_hz,
-                                     .started_ns = unix_ns(record.started_utc),
-                                     .wall_ns = static_cast<std::int64_t>(1e9 * record.wall_s)};
+  const report::FlameOptions drawing{
+      .title = shell_command(record.command),
+      .hz = executed.frequency_hz,
+      .started_ns = unix_seconds(record.started_utc).value_or(0) * 1'000'000'000,
+      .wall_ns = static_cast<std::int64_t>(1e9 * record.wall_s)};
   const auto flame = [&](std::span<const report::FoldedStack> stacks,
                          const report::FlameOptions& how) {
     return report::flame_for(options.flame, stacks, how);

@@ -50,7 +50,6 @@ CpuUsers::CpuUsers(CpuList cpus) : cpus_(std::move(cpus)), begin_ns_(wall_ns()) 
 std::vector<report::CpuUser> CpuUsers::since() const {
   constexpr double kLeastShare = 0.01;
   constexpr std::size_t kMost = 3;
-  const double ticks_a_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const double seconds = (wall_ns() - begin_ns_) * 1e-9;
   std::vector<report::CpuUser> users;
   for (const auto& [pid, use] : ticks_of_all()) {
@@ -59,7 +58,7 @@ std::vector<report::CpuUser> CpuUsers::since() const {
     const std::uint64_t old = before == ticks_.end() ? 0 : before->second;
     // A process id is given again, and then to one that has used less.
     const auto ticks = static_cast<double>(use.ticks >= old ? use.ticks - old : use.ticks);
-    const double share = ticks / ticks_a_second / seconds;
+    const double share = ticks / ticks_a_second() / seconds;
     if (share < kLeastShare) continue;
     const auto name = read_text_file(fmt::format("/proc/{}/comm", pid));
     users.push_back({.pid = pid, .name = std::string(trim(name.value_or(""))), .share = share});

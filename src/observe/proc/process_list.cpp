@@ -18,13 +18,7 @@
 namespace hwprof {
 namespace {
 
-constexpr std::uint64_t kOfKernel = 0x00200000;  // PF_KTHREAD, include/linux/sched.h
-constexpr std::size_t kFirst = 3;                // number of stat_fields()[0] in proc(5)
-
-double ticks_a_second() {
-  static const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return ticks;
-}
+constexpr std::size_t kFirst = 3;  // number of stat_fields()[0] in proc(5)
 
 std::optional<std::string> read_in(int folder, const std::string& name) {
   const UniqueFd file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC));
@@ -60,20 +54,14 @@ std::optional<ListedProcess> listed_process(pid_t pid, std::string_view stat,
     return parse_unsigned(fields[number - kFirst]).value_or(0);
   };
   const bool ended = fields[0] == "Z" || fields[0] == "X";
-  if (ended || (field(9) & kOfKernel) != 0) return std::nullopt;
+  if (ended || (field(9) & kKernelThread) != 0) return std::nullopt;
   const auto starter = account_in(status, pid);
   if (!starter) return std::nullopt;
   ListedProcess process;
   process.pid = pid;
   process.name = stat.substr(name_begin + 1, name_end - name_begin - 1);
   process.starter = *starter;
-  process.user = starter->uid;
-  if (const auto at = status.find("\nUid:\t"); at != std::string::npos) {
-    const std::string_view line = std::string_view(status).substr(at + 6);
-    const auto ids = split(line.substr(0, line.find('\n')), '\t');
-    if (ids.size() > 1)
-      process.user = static_cast<uid_t>(parse_unsigned(ids[1]).value_or(process.user));
-  }
+  process.user = effective_user(status).value_or(starter->uid);
   process.cpu_s = static_cast<double>(field(14) + field(15)) / ticks_a_second();
   process.threads = field(20);
   process.start_ticks = field(22);

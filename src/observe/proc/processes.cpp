@@ -16,7 +16,6 @@ namespace hwprof {
 namespace {
 
 constexpr std::size_t kMostCommandBytes = 128U << 10U, kMostProcesses = 65536;
-constexpr unsigned long kKernelThread = 0x00200000;  // PF_KTHREAD, include/linux/sched.h
 
 std::string proc(pid_t pid, std::string_view file) { return fmt::format("/proc/{}/{}", pid, file); }
 
@@ -26,6 +25,21 @@ std::vector<std::string_view> stat_fields(std::string_view text) {
   const auto name_end = text.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return {};
   return split(trim(text.substr(name_end + 2)), ' ');
+}
+
+double ticks_a_second() {
+  static const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return ticks;
+}
+
+std::optional<uid_t> effective_user(std::string_view status) {
+  constexpr std::string_view kLabel = "\nUid:\t";
+  const auto at = status.find(kLabel);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view line = status.substr(at + kLabel.size());
+  const auto ids = split(line.substr(0, line.find('\n')), '\t');
+  const auto user = ids.size() > 1 ? parse_unsigned(ids[1]) : std::nullopt;
+  return user ? std::optional(static_cast<uid_t>(*user)) : std::nullopt;
 }
 
 std::optional<ProcessInfo> process_info(pid_t pid) {
@@ -39,7 +53,7 @@ std::optional<ProcessInfo> process_info(pid_t pid) {
     return at < fields.size() ? parse_unsigned(fields[at]).value_or(0) : 0;
   };
   if (fields.size() < 22 - kFirst + 1) return std::nullopt;
-  const double tick = 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const double tick = 1.0 / ticks_a_second();
   ProcessInfo info;
   info.main_ended = fields[0] == "Z" || fields[0] == "X";
   info.ended = info.main_ended && field(20) <= 1;  // threads
@@ -50,13 +64,8 @@ std::optional<ProcessInfo> process_info(pid_t pid) {
   info.start_ticks = field(22);
   info.name = trim(read_text_file(proc(pid, "comm")).value_or(""));
   // The owner of /proc/PID is root for a process that may not be dumped; Uid names the user.
-  info.user = owner.st_uid;
-  const std::string status = read_text_file(proc(pid, "status")).value_or("");
-  if (const auto at = status.find("\nUid:\t"); at != std::string::npos) {
-    const auto ids =
-        split(std::string_view(status).substr(at + 6, status.find('\n', at + 6) - at - 6), '\t');
-    if (ids.size() > 1) info.user = static_cast<uid_t>(parse_unsigned(ids[1]).value_or(info.user));
-  }
+  info.user =
+      effective_user(read_text_file(proc(pid, "status")).value_or("")).value_or(owner.st_uid);
   return info;
 }
 

@@ -14,6 +14,11 @@ namespace hwprof {
 // Fields of /proc/PID/stat behind the name, which may hold blanks and parentheses itself: number 3
 // of proc_pid_stat(5) is the first.
 std::vector<std::string_view> stat_fields(std::string_view text);
+inline constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD in field 9
+double ticks_a_second();                                    // of its times
+
+// Of the text of /proc/PID/status; absent where it does not tell.
+std::optional<uid_t> effective_user(std::string_view status);
 
 struct ProcessInfo {
   std::string name;  // as `ps -o comm`

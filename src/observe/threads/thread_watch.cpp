@@ -1,13 +1,12 @@
 #include "src/observe/threads/thread_watch.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <set>
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
 #include "src/observe/proc/cpu_columns.h"
+#include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
 namespace {
@@ -16,7 +15,7 @@ namespace {
 constexpr int kMostLooks = 5;
 
 std::map<unsigned, double> busy_now() {
-  static const double ns_a_tick = 1e9 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  static const double ns_a_tick = 1e9 / ticks_a_second();
   return parse_busy(read_text_file("/proc/stat").value_or(""), ns_a_tick);
 }
 

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "src/base/utc.h"
 #include "src/report/data/fleet_writers.h"
 #include "src/report/printable.h"
 
@@ -59,13 +59,6 @@ class Gauges {
   std::string_view name_;
   std::string text_;
 };
-
-// Seconds since 1970; absent for text that is no time.
-std::optional<double> unix_seconds(const std::string& utc) {
-  tm time{};
-  if (::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return std::nullopt;
-  return static_cast<double>(::timegm(&time));
-}
 
 std::optional<double> times(std::optional<double> value, double factor) {
   return value ? std::optional(*value * factor) : std::nullopt;

@@ -5,20 +5,12 @@ BUILD, SOURCE, CXX, MESON and HWPROF_LIBRARY are set by meson. Standard library 
 
 import json
 import os
-import subprocess
 import tempfile
 import unittest
 
+from command import run
+
 EXAMPLE = os.path.join(os.environ["SOURCE"], "examples", "regions.cpp")
-
-
-def run(*command, **options):
-    """Runs `command`; its error output is in the failure."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
-    if done.returncode != 0:
-        raise AssertionError("%s: exit %d\n%s%s" % (
-            " ".join(command), done.returncode, done.stdout, done.stderr))
-    return done.stdout
 
 
 class InstalledLibrary(unittest.TestCase):
