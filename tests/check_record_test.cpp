@@ -65,6 +65,25 @@ TEST(CheckRecord, MereSpeedIsNoFailureOfAMachineThatIsBusy) {
     conclude(check);
     EXPECT_EQ(check.outcome, Outcome::kFail) << to_text(bad);
   }
+  check.blas.verdict = VerdictKind::kSuboptimal;
+  check.blas.threading = "single-threaded";  // which no load excuses, but on one CPU is as good as any
+  check.machine.cpus = 1;
+  conclude(check);
+  EXPECT_EQ(check.outcome, Outcome::kUnknown);
+  check.machine.cpus = 4;
+  conclude(check);
+  EXPECT_EQ(check.outcome, Outcome::kFail);
+}
+
+TEST(CheckRecord, AJobOfSlurmGoesByTheNameOfItsNode) {
+  ASSERT_EQ(::unsetenv("SLURMD_NODENAME"), 0);
+  const std::string machine = this_host().value_or("");
+  EXPECT_NE(machine, "node07-of-slurm");
+  ::setenv("SLURMD_NODENAME", "node07-of-slurm", 1);
+  EXPECT_EQ(this_host().value_or(""), "node07-of-slurm");
+  ::setenv("SLURMD_NODENAME", "../node07", 1);
+  EXPECT_EQ(this_host().value_or(""), machine);
+  ::unsetenv("SLURMD_NODENAME");
 }
 
 TEST(CheckRecord, RatesAreThoseOfWhatProgramsGet) {

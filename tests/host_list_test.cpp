@@ -83,7 +83,7 @@ TEST(HostList, AStateOfSlurmSaysWhyThereIsNoRecord) {
   std::vector<std::string> reasons;
   for (const ExpectedHost& host : *hosts) reasons.push_back(host.unavailable);
   EXPECT_THAT(reasons, ElementsAre("", "drained: disk failed | twice", "down*: Not responding",
-                                   "mixed*", "down", ""));
+                                   "mixed*: it does not answer", "down", ""));
 }
 
 }  // namespace

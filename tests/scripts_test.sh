@@ -110,6 +110,8 @@ setup_unpacks_libraries_and_installs_none() {
   expect equal "$(cat "$work/unpacked.log")" "unpack --own"
   on_machine "$tree/scripts/setup" test
   expect equal "$(tail -n 1 "$work/unpacked.log")" "unpack --for-tests"
+  on_machine "$tree/scripts/setup" fleet
+  expect equal "$(tail -n 1 "$work/unpacked.log")" "unpack --for-fleet"
   on_machine "$tree/scripts/setup" --matrix
   expect equal "$(tail -n 1 "$work/unpacked.log")" "unpack"
   expect test ! -e "$work/apt.log"

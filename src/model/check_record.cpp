@@ -14,6 +14,11 @@ std::string why_unknown(VerdictKind verdict, const std::string& why) {
   return "the verdict is " + std::string(name_of(verdict)) + (why.empty() ? "" : ": " + why);
 }
 
+// By its build, whatever was measured.
+bool leaves_cpus_idle(const Check& check) {
+  return check.blas.threading == "single-threaded" && check.machine.cpus > 1;
+}
+
 }  // namespace
 
 Outcome outcome_of(VerdictKind verdict) {
@@ -40,7 +45,8 @@ void conclude(Check& check) {
   check.outcome = outcome_of(blas.verdict);
   check.reason.clear();
   if (check.outcome != Outcome::kPass) check.reason = why_unknown(blas.verdict, blas.why);
-  if (blas.verdict == VerdictKind::kSuboptimal && check.busy_fraction.value_or(0) >= kBusy) {
+  if (blas.verdict == VerdictKind::kSuboptimal && !leaves_cpus_idle(check) &&
+      check.busy_fraction.value_or(0) >= kBusy) {
     check.outcome = Outcome::kUnknown;
     check.reason += "; other programs were busy meanwhile, so that this is no failure";
   }

@@ -11,9 +11,9 @@ import platform
 import subprocess
 import sys
 
-OPENBLAS = "libopenblas0-pthread"
+OPENBLAS, SERIAL = "libopenblas0-pthread", "libopenblas0-serial"
 PACKAGES = (
-    OPENBLAS, "libopenblas0-serial", "libopenblas0-openmp",
+    OPENBLAS, SERIAL, "libopenblas0-openmp",
     "libopenblas64-0-pthread", "libopenblas-pthread-dev", "libblis4-pthread", "libatlas3-base",
     "libblas3", "liblapack3", "libeigen3-dev",
 )
@@ -115,10 +115,24 @@ def make_for_tests(root):
         link_into(root, pathlib.Path(folder_for_tests(root)), needed_here())
 
 
+def fleet_folder(root, package):
+    """What programs of a node of the suite `fleet` get."""
+    return library_folder(root, package, "libopenblas.so.0")
+
+
+def make_for_fleet(root):
+    """Also where the machine has an OpenBLAS: a node of the suite gets one, whatever others get."""
+    fetch(root, (OPENBLAS, SERIAL))
+    for package in (OPENBLAS, SERIAL):
+        link_into(root, fleet_folder(root, package), needed_here())
+
+
 def main(words):
     root = default_root()
     if words == ["--for-tests"]:
         make_for_tests(root)
+    elif words == ["--for-fleet"]:
+        make_for_fleet(root)
     elif words == ["--folder-for-tests"]:
         print(folder_for_tests(root))
     elif words == ["--own"]:
@@ -128,7 +142,7 @@ def main(words):
     elif not words:
         fetch(root)
     else:
-        sys.exit("usage: libraries.py [--for-tests | --folder-for-tests | --own | --own-file]")
+        sys.exit("usage: libraries.py [--for-tests | --for-fleet | --folder-for-tests | --own | --own-file]")
 
 
 if __name__ == "__main__":

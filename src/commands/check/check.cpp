@@ -126,7 +126,8 @@ cli::Action check_command(cli::Options& options) {
                     "Name of the run that the record is of, the same on each "
                     "host: a date, the number of a job. Default: none, without --out.");
   const auto host = options.value("--host", "NAME", to->host, host_in,
-                                  "Name of this host in the record. Default: as it calls itself.");
+                                  "Name of this host in the record. Default: in a job the node's name in "
+                                  "Slurm, else as it calls itself.");
   const auto prometheus = options.value(
       "--prometheus", "FILE", to->prometheus, cli::file_in(".prom"),
       "Write the same as metrics to FILE.prom, for the textfile collector of Prometheus's "

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 
 #include "counters/events/event_table.h"
 #include "src/base/clock.h"
@@ -68,6 +69,10 @@ Result<std::string> host_in(std::string_view option, std::string_view text) {
 }
 
 Result<std::string> this_host() {
+  // Several nodes of a cluster may be one machine, and a node may have another name than its machine.
+  if (const char* node = std::getenv("SLURMD_NODENAME");
+      node != nullptr && is_name(node, kLongestHost))
+    return std::string(node);
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || !is_name(name.data(), kLongestHost)) {
     return environment_error(

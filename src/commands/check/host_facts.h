@@ -15,6 +15,7 @@ namespace hwprof {
 // letter or digit, 64 and 253 of them at most.
 Result<std::string> run_id_in(std::string_view option, std::string_view text);
 Result<std::string> host_in(std::string_view option, std::string_view text);
+// In a job of Slurm as that calls the node, else as the machine calls itself.
 Result<std::string> this_host();
 
 // The file of a record in its folder. Another run leaves it alone.

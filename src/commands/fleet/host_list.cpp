@@ -125,7 +125,8 @@ std::string why_unavailable(std::string_view state, std::string_view reason) {
                                word) != std::end(kUnavailableStates);
   if (!known && !silent) return {};
   const std::string why(trim(reason));
-  return why.empty() || lower(why) == "none" ? text : text + ": " + why;
+  if (!why.empty() && lower(why) != "none") return text + ": " + why;
+  return silent ? text + ": it does not answer" : text;
 }
 
 }  // namespace
