@@ -66,7 +66,8 @@ TEST(CheckRecord, MereSpeedIsNoFailureOfAMachineThatIsBusy) {
     EXPECT_EQ(check.outcome, Outcome::kFail) << to_text(bad);
   }
   check.blas.verdict = VerdictKind::kSuboptimal;
-  check.blas.threading = "single-threaded";  // which no load excuses, but on one CPU is as good as any
+  check.blas.threading =
+      "single-threaded";  // which no load excuses, but on one CPU is as good as any
   check.machine.cpus = 1;
   conclude(check);
   EXPECT_EQ(check.outcome, Outcome::kUnknown);

@@ -48,8 +48,8 @@ Outcome outcome_of(report::VerdictKind verdict);
 int exit_code(Outcome outcome);
 
 // Fills outcome, reason, rates and the peak from `blas` and `busy_fraction`. On a machine that is
-// busy with other work, mere speed is no failure: vectors, results, CPUs that the library leaves idle
-// and what is missing are.
+// busy with other work, mere speed is no failure: vectors, results, CPUs that the library leaves
+// idle and what is missing are.
 void conclude(Check& check);
 
 template <>

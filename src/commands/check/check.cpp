@@ -125,9 +125,10 @@ cli::Action check_command(cli::Options& options) {
       options.value("--run-id", "ID", to->run_id, run_id_in,
                     "Name of the run that the record is of, the same on each "
                     "host: a date, the number of a job. Default: none, without --out.");
-  const auto host = options.value("--host", "NAME", to->host, host_in,
-                                  "Name of this host in the record. Default: in a job the node's name in "
-                                  "Slurm, else as it calls itself.");
+  const auto host =
+      options.value("--host", "NAME", to->host, host_in,
+                    "Name of this host in the record. Default: in a job the node's name in "
+                    "Slurm, else as it calls itself.");
   const auto prometheus = options.value(
       "--prometheus", "FILE", to->prometheus, cli::file_in(".prom"),
       "Write the same as metrics to FILE.prom, for the textfile collector of Prometheus's "

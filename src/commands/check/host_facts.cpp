@@ -69,7 +69,8 @@ Result<std::string> host_in(std::string_view option, std::string_view text) {
 }
 
 Result<std::string> this_host() {
-  // Several nodes of a cluster may be one machine, and a node may have another name than its machine.
+  // Several nodes of a cluster may be one machine, and a node may have another name than its
+  // machine.
   if (const char* node = std::getenv("SLURMD_NODENAME");
       node != nullptr && is_name(node, kLongestHost))
     return std::string(node);
