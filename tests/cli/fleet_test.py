@@ -93,6 +93,46 @@ class Fleet(CliTest):
         for host in ("n1", "n2", "n3"):
             self.assertIn(host, page)
 
+    def test_a_saved_merge_says_again_what_it_said(self):
+        self.record("n1")
+        self.record("n2", outcome="fail")
+        saved = self.path("fleet.json", self.merge("n[1-3]", "--json", code=1))
+        done = hwprof("report", saved)
+        self.assertEqual((done.returncode, done.stdout), (0, self.merge("n[1-3]", code=1)), done.stderr)
+        done = hwprof("report", saved, "-o", self.path("fleet.html"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("fleet.html")) as file:
+            self.assertIn("hwprof fleet: run r1", file.read())
+
+    def test_a_folder_of_foreign_files(self):
+        for name, text in (("a.json", "{}"), ("b.json", "[1, 2"), ("c.txt", "n1"), ("n1@r1.json.part", "{"),
+                           ("d.json", '{"schema": "hwprof.run/1"}'), ("e@r1.json", "\0\x01\xff")):
+            self.write(name, text)
+        self.assert_refused("fleet", "merge", "--expected", "n[1]", self.records, names="no record of any run")
+        merged = json.loads(self.merge("n[1],e", "--run-id", "r1", "--json", code=3))
+        self.assertEqual([host["state"] for host in merged["hosts"]], ["no_record", "unreadable"])
+        self.assertEqual(merged["foreign"], ["a.json", "b.json", "c.txt", "d.json", "n1@r1.json.part"])
+
+    def test_a_record_from_the_future_of_the_schema_does_not_pass(self):
+        self.record("n1", schema="hwprof.check/2")
+        self.record("n2", schema="hwprof.check/1000000000000000000000")
+        self.record("n3", schema=1)
+        merged = json.loads(self.merge("n[1-3]", "--run-id", "r1", "--json", code=3))
+        self.assertEqual({host["state"] for host in merged["hosts"]}, {"unreadable"})
+
+    def test_a_list_of_hosts_that_is_wrong_names_its_line(self):
+        self.record("n1")
+        for text, names in (("n1\nn2\nn1\n", ["line 1", "line 3"]), ("n1\nn[1-\n", "line 2"),
+                            ("n1|idle|none\nn1|drained|disk\n", "line 2"), ("n1\n../etc\n", ["line 2", "../etc"]),
+                            ("n[1-999999999]\n", "more than"), ("\n# no one\n", "names no host"),
+                            ("\x7fELF\0\1\n", "line 1")):
+            self.assert_refused("fleet", "merge", "--expected", self.path("hosts", text), self.records, names=names)
+
+    def test_a_report_that_cannot_be_written_is_no_report(self):
+        self.record("n1")
+        self.assert_refused("fleet", "merge", "--expected", "n[1]", "-o", self.path("no/report.html"), self.records,
+                            code=3, names="no/report.html")
+
     def test_a_host_that_is_slower_than_its_kind_is_named(self):
         for i in range(1, 41):
             self.record("n%02d" % i, gflops=100.0 / 1.3 if i == 7 else 100.0 + i % 5)

@@ -48,9 +48,9 @@ MpiDefault=none
 SwitchType=switch/none
 MailProg=/bin/true
 ReturnToService=2
-SlurmdTimeout=5
+SlurmdTimeout=15
 KillWait=1
-MessageTimeout=5
+MessageTimeout=10
 TCPTimeout=2
 SchedulerType=sched/builtin
 SchedulerParameters=sched_min_interval=100000,batch_sched_delay=0
