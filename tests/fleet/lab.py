@@ -52,8 +52,8 @@ SlurmdTimeout=15
 KillWait=1
 MessageTimeout=10
 TCPTimeout=2
-SchedulerType=sched/builtin
-SchedulerParameters=sched_min_interval=100000,batch_sched_delay=0
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,sched_interval=2,sched_min_interval=100000,batch_sched_delay=0
 {more}
 {nodes}
 PartitionName=lab Nodes=ALL Default=YES MaxTime=10 State=UP
