@@ -131,6 +131,26 @@ TEST_F(Output, SocketIsRefused) {
   expect_environment_error(write_file(at("socket"), "x"), ENXIO);
 }
 
+// It would stay that user's, with the report in it, and be changed by him at any time.
+TEST_F(Output, FileOfAnotherUserInAFolderForAllIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root could write it";
+  ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
+  for (const auto& [name, owner] : {std::pair("planted", 65534), std::pair("own", 0)}) {
+    put(at(name), "before");
+    ASSERT_EQ(::chown(at(name).c_str(), static_cast<uid_t>(owner), 0), 0);
+  }
+  for (const auto& refused : {check_writable(at("planted")), write_file(at("planted"), "report")}) {
+    expect_environment_error(refused, EACCES);
+    EXPECT_NE(refused.error().hint.find("another user's file"), std::string::npos)
+        << refused.error().hint;
+  }
+  EXPECT_EQ(content(at("planted")), "before");
+  EXPECT_TRUE(write_file(at("own"), "report"));
+  EXPECT_EQ(content(at("own")), "report");
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);  // where no user keeps his own
+  EXPECT_TRUE(write_file(at("planted"), "report"));
+}
+
 // What shares a pipe with hwprof may have made it one that does not wait.
 TEST_F(Output, FullPipeIsWaitedForWhateverItsFlags) {
   int ends[2];

@@ -78,9 +78,10 @@ struct Target {
   }
 };
 
-// Where everybody may write, anybody may have put a link, to have us write what it leads to, or a
-// pipe, to have us wait. The kernel follows none of those (proc_sys_fs(5), protected_symlinks), but
-// here links are followed by hand.
+// Where everybody may write, anybody may have put a link, to have us write what it leads to, a
+// pipe, to have us wait, or a file, which stays his whatever is in it. The kernel takes none of
+// those (proc_sys_fs(5), protected_symlinks, protected_regular), but here links are followed by
+// hand, and files replaced.
 bool is_planted(const struct stat& entry, const struct stat& folder) {
   constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
   return (folder.st_mode & kForAll) == kForAll && entry.st_uid != ::geteuid() &&
@@ -104,10 +105,10 @@ class Walk {
   [[nodiscard]] tl::unexpected<Error> refused(int code, std::string hint = {}) const {
     return failed(code, "cannot write " + name_, std::move(hint));
   }
-  [[nodiscard]] tl::unexpected<Error> planted() const {
-    return refused(EACCES, target_.path +
-                               " is another user's link or pipe in a folder that all "
-                               "may write: choose another name");
+  [[nodiscard]] tl::unexpected<Error> planted(std::string_view what) const {
+    return refused(EACCES, fmt::format("{} is another user's {} in a folder that all may write: "
+                                       "choose another name",
+                                       target_.path, what));
   }
 
   const std::string& name_;
@@ -162,12 +163,12 @@ Result<void> Walk::follow(const UniqueFd& link, const std::string& step, bool la
 Result<void> Walk::take(UniqueFd found, const struct stat& entry) {
   done_ = true;
   target_.file = entry;
-  if (S_ISREG(entry.st_mode)) return {};
+  if (S_ISREG(entry.st_mode)) return is_planted(entry, folder_) ? planted("file") : Result<void>();
   if (S_ISSOCK(entry.st_mode)) return refused(ENXIO, target_.path + " is a socket");
   target_.replace = false;
   target_.entry = std::move(found);
   if (!S_ISFIFO(entry.st_mode)) return {};
-  if (is_planted(entry, folder_)) return planted();
+  if (is_planted(entry, folder_)) return planted("pipe");
   const bool of_others = target_.owner || (entry.st_uid != 0 && (folder_.st_mode & 0022) != 0);
   if (::geteuid() == 0 && of_others) {
     return refused(EACCES, target_.path +
@@ -205,7 +206,7 @@ Result<Target> Walk::go() {
       break;
     }
     if (S_ISLNK(info.st_mode)) {
-      if (is_planted(info, folder_)) return planted();
+      if (is_planted(info, folder_)) return planted("link");
       belongs_to(info.st_uid);
       TRY(follow(entry, step, last));
     } else if (S_ISDIR(info.st_mode)) {

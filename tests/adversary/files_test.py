@@ -20,21 +20,28 @@ class Files(EvidenceTest):
             self.skipTest("nobody cannot write into " + self.folder)
         return self.path("report.json")
 
-    def refused(self, path):
+    def refused(self, path, what):
         done = harness.hwprof("run", "--no-ladder", "--format", "json", "-o", path, "--", "true")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("another user's link or pipe", done.stderr)
+        self.assertIn("another user's " + what, done.stderr)
 
     @needs_root
     def test_a_link_of_another_user_in_a_sticky_folder_is_not_followed(self):
         precious = self.path("precious", "precious")
-        self.refused(self.planted("ln -s %s $1" % precious))
+        self.refused(self.planted("ln -s %s $1" % precious), "link")
         with open(precious) as file:
             self.assertEqual(file.read(), "precious")
 
     @needs_root
     def test_a_pipe_of_another_user_in_a_sticky_folder_is_not_waited_for(self):
-        self.refused(self.planted("mkfifo $1"))
+        self.refused(self.planted("mkfifo $1"), "pipe")
+
+    @needs_root
+    def test_a_file_of_another_user_in_a_sticky_folder_is_not_taken_over(self):
+        path = self.planted("echo before > $1")
+        self.refused(path, "file")
+        with open(path) as file:
+            self.assertEqual(file.read(), "before\n")
 
     @needs_root
     def test_a_name_that_becomes_a_pipe_is_not_waited_for(self):
