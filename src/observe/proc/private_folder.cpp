@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
+#include <linux/openat2.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,8 +15,6 @@
 #include <cstring>
 #include <string>
 #include <utility>
-
-#include "src/observe/proc/processes.h"
 
 namespace hwprof {
 namespace {
@@ -30,24 +30,39 @@ pid_t owner_of(std::string_view name, std::string_view prefix) {
   return error == std::errc{} && end != name.data() + name.size() && *end == '-' ? pid : 0;
 }
 
-// The process may be one of another PID namespace that shares the folder: it holds the lock then.
-bool is_left_over(const fs::path& path, pid_t owner) {
+// One that was killed may wait long for whoever inherited it to take its exit code. Not by what
+// /proc says: the number may be another user's by now, who can let that wait.
+bool has_gone(pid_t process) {
+  const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  if (!fd.valid()) return errno != ENOSYS && errno != EMFILE && errno != ENFILE && errno != EPERM;
+  pollfd ended{fd.get(), POLLIN, 0};
+  return ::poll(&ended, 1, 0) > 0;
+}
+
+// Only of this user's own: another one may have put a folder there in whose file system whoever
+// looks waits, root as well. Behind a mount is another file system, which is asked nothing
+// (openat2: Linux 5.6). The process may be one of another PID namespace that shares the folder: it
+// holds the lock then.
+bool is_left_over(const UniqueFd& place, const std::string& name, pid_t owner) {
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
+  const UniqueFd seen(
+      static_cast<int>(::syscall(SYS_openat2, place.get(), name.c_str(), &how, sizeof how)));
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-  if (status.st_uid != ::geteuid() && ::geteuid() != 0) return false;
-  // One that was killed may wait long for whoever inherited it to take its exit code.
-  const auto process = process_info(owner);
-  const bool zombie = process && process->ended;
-  if (!zombie && (::kill(owner, 0) == 0 || errno != ESRCH)) return false;
-  const UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!seen.valid() || ::fstat(seen.get(), &status) != 0) return false;
+  if (status.st_uid != ::geteuid() || !has_gone(owner)) return false;
+  const UniqueFd folder(::openat(seen.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
 void remove_leftovers(const fs::path& place, std::string_view prefix) {
   std::error_code ignored;
+  const UniqueFd here(::open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (const auto& entry : fs::directory_iterator(place, ignored)) {
-    const pid_t owner = owner_of(entry.path().filename().string(), prefix);
-    if (owner > 0 && is_left_over(entry.path(), owner)) fs::remove_all(entry.path(), ignored);
+    const std::string name = entry.path().filename().string();
+    const pid_t owner = owner_of(name, prefix);
+    if (owner > 0 && is_left_over(here, name, owner)) fs::remove_all(entry.path(), ignored);
   }
 }
 
