@@ -6,7 +6,9 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,12 +16,14 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <sstream>
 
 #include "counters/perf/open_event.h"
@@ -195,32 +199,74 @@ TEST(Monitor, ProbesAreSetInRegularFilesWhereBlasRoutinesBegin) {
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }
 
+// What runs may be a program with more rights by the time that it is looked at again.
+TEST(Monitor, OnlyWhatIsHeldIsCountedFromItsExecve) {
+  const pid_t running = ::fork();
+  if (running == 0) {
+    ::execl("/bin/sleep", "sleep", "60", nullptr);
+    ::_exit(1);
+  }
+  const auto line = in_worker(
+      [&](MonitorClient& monitor) -> Result<int> {
+        perf_event_attr attr = clock_attr();
+        const auto open = [&](pid_t task) {
+          return code_of(
+              monitor.ask({.ask = Ask::kOpenEvent, .pid = task, .cpu = -1, .attr = attr}));
+        };
+        const int possible = open(running);
+        attr.disabled = attr.enable_on_exec = 1;
+        if (possible == 0) HOLDS(open(running) == EPERM);
+        HOLDS(open(::getpid()) != EPERM || possible == EPERM);
+        return 0;
+      },
+      {.attach = running});
+  ::kill(running, SIGKILL);
+  ::waitpid(running, nullptr, 0);
+  ASSERT_TRUE(line) << line.error().what;
+  EXPECT_EQ(*line, 0) << "the line that did not hold";
+}
+
+// Traces a process, of which each child is stopped from its first moment, and stays so.
+pid_t stop_children_of(std::atomic<pid_t>& process) {
+  const pid_t tracer = ::fork();
+  if (tracer != 0) return tracer;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  while (process == 0) ::usleep(1000);
+  const pid_t traced = process;
+  const bool traces = ::ptrace(PTRACE_SEIZE, traced, nullptr, PTRACE_O_TRACEFORK) == 0;
+  process = traces ? -1 : -2;
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, __WALL)) > 0;)
+    if (pid == traced && WIFSTOPPED(status)) ::ptrace(PTRACE_CONT, pid, nullptr, nullptr);
+  ::_exit(0);
+}
+
 // Whoever can hold the process that reads a file holds neither the hand nor the session.
 TEST(Monitor, DoesNotWaitForAFileThatIsNotRead) {
-  const auto line = in_worker([](MonitorClient& monitor) -> Result<int> {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root sets probes";
+  void* memory = ::mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto& traced = *new (memory) std::atomic<pid_t>(0);
+  const pid_t tracer = stop_children_of(traced);
+  const auto line = in_worker([&](MonitorClient& monitor) -> Result<int> {
     if (!monitor.ask({.ask = Ask::kBeginProbes})) return 0;  // no uprobes here
     pid_t hand = 0;
     for (const pid_t child : children_but_keepers(::getppid()))
-      if (child != ::getpid()) hand = child;
-    const pid_t stopper = ::fork();
-    if (stopper == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      while (true) {
-        for (const pid_t child : children_of(hand)) ::kill(child, SIGSTOP);
-      }
-    }
+      if (child != ::getpid() && child != tracer) hand = child;
+    traced = hand;
+    while (traced > 0) ::usleep(1000);
+    HOLDS(traced == -1);
     const UniqueFd program = own_program();
-    int code = 0;
-    for (int tries = 0; tries < 200 && code == 0; ++tries)
-      code = code_of(monitor.ask({.ask = Ask::kReadRoutines}, {}, program.get()));
-    ::kill(stopper, SIGKILL);
-    ::waitpid(stopper, nullptr, 0);
-    HOLDS(code == ETIMEDOUT);
+    HOLDS(code_of(monitor.ask({.ask = Ask::kReadRoutines}, {}, program.get())) == ETIMEDOUT);
     HOLDS(code_of(monitor.ask({.ask = Ask::kReadRoutines}, {}, program.get())) == ETIMEDOUT);
     HOLDS(monitor.end_wanted() == 0);
     HOLDS(children_of(hand).empty());
     return 0;
   });
+  ::kill(tracer, SIGKILL);
+  ::waitpid(tracer, nullptr, 0);
+  ::munmap(memory, sizeof traced);
   ASSERT_TRUE(line) << line.error().what;
   EXPECT_EQ(*line, 0) << "the line that did not hold";
 }

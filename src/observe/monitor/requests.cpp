@@ -215,6 +215,11 @@ Result<perf_event_attr> Requests::checked(const perf_event_attr& asked) const {
 Result<UniqueFd> Requests::open_event(const Question& question, const UniqueFd& leader) {
   TRY(check_task(question.pid));
   TRY(perf_event_attr attr, checked(question.attr));
+  // That one would count before it is looked at again. What is held is hwprof's own until then.
+  if (attr.enable_on_exec != 0) {
+    TRY(const bool held, is_own(question.pid));
+    if (!held) return refused(EPERM, "what runs already is counted from now on");
+  }
   const bool enabled = attr.disabled == 0 && !leader.valid();
   if (enabled) attr.disabled = 1;
   UniqueFd event = hwprof::open_event(attr, question.pid, question.cpu, leader.get());
@@ -258,6 +263,11 @@ Result<UniqueFd> Requests::open_file(const Question& question, const std::string
     return check_task(question.pid);
   };
   TRY(check());
+  // Both looks may be at programs of that user's, with one between them that has more rights: what
+  // is opened with hwprof's own must be of the program that the second look finds.
+  const bool with_more = inside && ::geteuid() == 0 && user_.uid != 0;
+  const ForeignFile map{.kind = Kind::kMaps, .pid = question.pid, .path = {}};
+  const UniqueFd before = with_more ? open_foreign_here(map) : UniqueFd();
   UniqueFd file = open_foreign_here({.kind = question.file,
                                      .pid = question.pid,
                                      .start = question.start,
@@ -266,6 +276,8 @@ Result<UniqueFd> Requests::open_file(const Question& question, const std::string
                                     ::geteuid() == 0 ? &user_ : nullptr);
   if (!file.valid()) return refused(errno, std::strerror(errno));
   TRY(check());
+  if (with_more && !is_in_use(before))
+    return refused(ESRCH, fmt::format("process {} runs another program now", question.pid));
   return file;
 }
 
