@@ -63,6 +63,37 @@ TEST_F(HeldFolder, IsWrittenToInTimeOrNot) {
   for (const pid_t left : errands.left()) EXPECT_EQ(::waitpid(left, nullptr, 0), left);
 }
 
+// What waits in the kernel is bounded, and none of it is what the report pays for.
+TEST_F(HeldFolder, LeavesAPlaceForTheReport) {
+  const std::string held = folder_ + "/held", free = folder_ + "/free/report.json";
+  std::filesystem::create_directory(held);
+  std::filesystem::create_directory(folder_ + "/free");
+  Errands errands;
+  {
+    const FuseOfUser fuse(Held::kFolder, 0, held);
+    if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
+    ASSERT_TRUE(fuse.holds_somebody());
+    std::this_thread::sleep_for(kQueued);
+    const auto write = [&](const std::string& path) {
+      return at_file(errands, path, 300ms, [&] { return write_file(path, "bytes"); });
+    };
+    for (const char* name : {"/a.svg", "/b.svg", "/c.svg", "/d.svg"}) {
+      const auto done = write(held + name);
+      ASSERT_FALSE(done);
+      EXPECT_EQ(done.error().code, ETIMEDOUT) << done.error().what;
+    }
+    const auto more = at_file(errands, free, 5s, [&] { return write_file(free, "bytes"); });
+    ASSERT_FALSE(more);
+    for (const std::string& named : {free, held + "/a.svg", held + "/d.svg"})
+      EXPECT_NE(more.error().what.find(named), std::string::npos) << more.error().what;
+    EXPECT_FALSE(std::filesystem::exists(free));
+    errands.begin_last();
+    EXPECT_TRUE(at_file(errands, free, 5s, [&] { return write_file(free, "bytes"); }));
+    EXPECT_EQ(read_text_file(free), "bytes");
+  }
+  for (const pid_t left : errands.left()) EXPECT_EQ(::waitpid(left, nullptr, 0), left);
+}
+
 // Who opens a device goes through /proc/self/fd, and of this process that folder may be held.
 TEST_F(HeldFolder, DevicesAreWrittenToByAnErrand) {
   Errands errands;

@@ -1,5 +1,6 @@
 // The parts of hwprof: what is left of a worker when it dies, hangs, or will not end.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -21,6 +22,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "src/observe/monitor/channel.h"
 #include "src/observe/monitor/monitor.h"
@@ -332,6 +334,46 @@ TEST(Monitor, EndsAnAttachedWorkerThatIsStopped) {
     ASSERT_TRUE(code) << code.error().what;
     EXPECT_EQ(how, "was killed by SIGKILL");
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(15));
+  }
+}
+
+// Nobody but the monitor knows what became of the process, and since when it was watched.
+TEST(Monitor, SaysWhatBecameOfAProcessWhoseWorkerDied) {
+  for (const bool goes_on : {true, false}) {
+    const pid_t observed = ::fork();
+    if (observed == 0) {
+      while (true) ::pause();
+    }
+    constexpr std::chrono::milliseconds kWatched{300};
+    std::string said;
+    const auto before = std::chrono::steady_clock::now();
+    const auto code = run_split(
+        {.attach = observed, .write_report = [&](const std::string& bytes) { said = bytes; }},
+        [&](MonitorClient&) -> Result<int> {
+          std::this_thread::sleep_for(kWatched);
+          if (!goes_on) {
+            ::kill(observed, SIGKILL);
+            std::this_thread::sleep_for(kWatched);
+          }
+          ::raise(SIGKILL);
+          return 0;
+        },
+        [](MonitorClient& monitor, const WorkerDeath& death) -> Result<int> {
+          TRY(monitor.save_report(
+              fmt::format("{} {:.6f}", death.goes_on ? "goes on" : "has ended", death.watched_s)));
+          return 0;
+        });
+    const double took =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+    ::kill(observed, SIGKILL);
+    ::waitpid(observed, nullptr, 0);
+    ASSERT_TRUE(code) << code.error().what;
+    const auto blank = said.rfind(' ');
+    ASSERT_NE(blank, std::string::npos) << said;
+    EXPECT_EQ(said.substr(0, blank), goes_on ? "goes on" : "has ended");
+    const double watched_s = std::stod(said.substr(blank));
+    EXPECT_GE(watched_s, std::chrono::duration<double>(kWatched).count());
+    EXPECT_LE(watched_s, took);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostSaid = 1U << 20U;
-constexpr std::size_t kMostLeft = 4;
 constexpr milliseconds kLingers{100};  // who was killed and lives on waits in the kernel
 
 // What goes home before a text: its own, or that of an error.
@@ -72,10 +72,23 @@ bool is_open_file(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> Errands::run(milliseconds patience, const Errand& errand) {
-  std::erase_if(left_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
-  if (left_.size() >= kMostLeft)
-    return environment_error(ETIMEDOUT, "those before it wait in the kernel");
+std::set<pid_t> Errands::left() const {
+  std::set<pid_t> pids;
+  for (const auto& [pid, about] : left_) pids.insert(pid);
+  return pids;
+}
+
+Result<std::string> Errands::run(milliseconds patience, const std::string& about,
+                                 const Errand& errand) {
+  std::erase_if(
+      left_, [](const auto& one) { return ::waitpid(one.first, nullptr, WNOHANG) == one.first; });
+  if (left_.size() >= most_left_) {
+    std::set<std::string> waited_for;
+    for (const auto& [pid, file] : left_) waited_for.insert(file);
+    return environment_error(ECANCELED,
+                             fmt::format("hwprof waits already for {}, which a process holds",
+                                         fmt::join(waited_for, ", ")));
+  }
   TRY(Pipe said, make_pipe());
   std::fflush(nullptr);
   const pid_t parent = ::getpid(), pid = ::fork();
@@ -87,7 +100,7 @@ Result<std::string> Errands::run(milliseconds patience, const Errand& errand) {
   const bool ended = read_until(said.reader.get(), Clock::now() + patience, kMostSaid, bytes);
   ::kill(pid, SIGKILL);
   int status = 0;
-  if (!reap_until(pid, Clock::now() + kLingers, status)) left_.insert(pid);
+  if (!reap_until(pid, Clock::now() + kLingers, status)) left_.emplace(pid, about);
   if (!ended) return environment_error(ETIMEDOUT, "it waited in the kernel for too long");
   return from_bytes(bytes);
 }
@@ -95,16 +108,19 @@ Result<std::string> Errands::run(milliseconds patience, const Errand& errand) {
 Result<void> at_file(Errands& errands, const std::string& path, milliseconds patience,
                      const std::function<Result<void>()>& work) {
   if (::geteuid() != 0 || is_open_file(path)) return work();
-  const auto done = errands.run(patience, [&]() -> Result<std::string> {
+  const auto done = errands.run(patience, path, [&]() -> Result<std::string> {
     TRY(work());
     return std::string();
   });
   if (done) return {};
-  if (done.error().code != ETIMEDOUT) return error_of(done);
-  return environment_error(
-      ETIMEDOUT,
-      fmt::format("cannot write {}: a process holds the file, or a folder on its way", path),
-      "choose a folder that other users cannot read");
+  const Error& error = done.error();
+  const std::string why = error.code == ETIMEDOUT
+                              ? "a process holds the file, or a folder on its way"
+                          : error.code == ECANCELED ? error.what
+                                                    : "";
+  if (why.empty()) return error_of(done);
+  return environment_error(error.code, fmt::format("cannot write {}: {}", path, why),
+                           "choose a folder that other users cannot read");
 }
 
 }  // namespace hwprof::observe

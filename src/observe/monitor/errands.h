@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
@@ -20,14 +21,20 @@ using Errand = std::function<Result<std::string>()>;
 class Errands {
  public:
   // Gives what `errand` gives, at most 1 MiB. ETIMEDOUT where it does not end within `patience`:
-  // then it is killed, and left where it waits even so. It has no descriptor of hwprof's.
-  Result<std::string> run(std::chrono::milliseconds patience, const Errand& errand);
+  // then it is killed, and left where it waits even so. ECANCELED where as many wait as may. It has
+  // no descriptor of hwprof's. `about`: a file, or a folder, for messages.
+  Result<std::string> run(std::chrono::milliseconds patience, const std::string& about,
+                          const Errand& errand);
+  // The next is what hwprof was started for: the report has a place where others wait.
+  void begin_last() { most_left_ = kMostLeft + 1; }
 
   // Children that are none of the command's.
-  [[nodiscard]] const std::set<pid_t>& left() const { return left_; }
+  [[nodiscard]] std::set<pid_t> left() const;
 
  private:
-  std::set<pid_t> left_;
+  static constexpr std::size_t kMostLeft = 4;
+  std::map<pid_t, std::string> left_;  // and what each waits for
+  std::size_t most_left_ = kMostLeft;
 };
 
 // `work` on a file of this name as an errand where hwprof is root, whose hang is worth another

@@ -244,7 +244,7 @@ std::string Hand::last_words() const {
 }
 
 void Hand::remove_probes(milliseconds patience) const {
-  static_cast<void>(Errands().run(patience, [this]() -> Result<std::string> {
+  static_cast<void>(Errands().run(patience, "tracefs", [this]() -> Result<std::string> {
     remove_leftover_probes(pid_);
     return std::string();
   }));

@@ -19,9 +19,12 @@ using std::chrono::milliseconds;
 constexpr int kRounds = 8;  // a program that starts and ends others without end is not waited for
 
 // An ordinary user's hwprof has no rights to hold it up for.
-Result<std::string> look(Errands& errands, milliseconds patience, const Errand& errand) {
-  return ::geteuid() == 0 ? errands.run(patience, errand) : errand();
+Result<std::string> look(Errands& errands, milliseconds patience, const std::string& folder,
+                         const Errand& errand) {
+  return ::geteuid() == 0 ? errands.run(patience, folder, errand) : errand();
 }
+
+std::string folder_of(pid_t pid) { return fmt::format("/proc/{}", pid); }
 
 Result<std::string> running_of(const std::vector<pid_t>& adopted) {
   std::string text;
@@ -39,7 +42,7 @@ std::vector<LeftProcess> nameless(const std::vector<pid_t>& pids) {
 
 Result<Account> account_of(pid_t pid, milliseconds patience) {
   Errands errands;
-  const auto status = look(errands, patience, [pid]() -> Result<std::string> {
+  const auto status = look(errands, patience, folder_of(pid), [pid]() -> Result<std::string> {
     return read_text_file(fmt::format("/proc/{}/status", pid)).value_or("");
   });
   if (!status && status.error().code == ETIMEDOUT) {
@@ -50,8 +53,14 @@ Result<Account> account_of(pid_t pid, milliseconds patience) {
   return account_in(status.value_or(""), pid);
 }
 
+Account account_of_second_worker(const Account& user) {
+  constexpr uid_t kNoUser = 65533;
+  if (::geteuid() != 0 || user.uid == 0 || !is_mapped(kNoUser)) return user;
+  return {.uid = kNoUser, .gid = kNoUser, .groups = {}, .name = {}, .home = {}};
+}
+
 double waited_for_cpu(Errands& errands, pid_t pid, milliseconds patience) {
-  const auto waited = look(errands, patience, [pid]() -> Result<std::string> {
+  const auto waited = look(errands, patience, folder_of(pid), [pid]() -> Result<std::string> {
     const auto seconds = waited_for_cpu_s(pid);
     return seconds ? fmt::format("{:.0f}", 1e9 * *seconds) : "";
   });
@@ -66,7 +75,8 @@ std::vector<LeftProcess> left_behind(Errands& errands,
   std::vector<pid_t> asked, now = adopted();
   for (int round = 0; round < kRounds && now != asked; ++round) {
     asked = std::exchange(now, {});
-    const auto running = look(errands, patience, [&] { return running_of(asked); });
+    const auto running = look(errands, patience, "a folder in /proc of what the command left",
+                              [&] { return running_of(asked); });
     if (!running) return nameless(asked);
     left = processes_in(*running);
     now = adopted();

@@ -18,6 +18,11 @@ namespace hwprof::observe {
 // Whose a running process is.
 Result<Account> account_of(pid_t pid, std::chrono::milliseconds patience);
 
+// Who has killed the first worker may kill the second one, too, if it is his. It reads nothing of
+// the observed user's: as a number that no user has, none but root can signal it. Looks into
+// /proc/self, which that user can hold once his program runs.
+Account account_of_second_worker(const Account& user);
+
 // Of a process that has ended and is not yet waited for, in s; negative: not known.
 double waited_for_cpu(Errands& errands, pid_t pid, std::chrono::milliseconds patience);
 

@@ -61,7 +61,7 @@ class Monitor {
   [[nodiscard]] const std::optional<Result<int>>& outcome() const { return outcome_; }
   [[nodiscard]] const std::optional<std::string>& report() const { return report_; }
   void deliver_report();
-  [[nodiscard]] WorkerDeath death() const { return {how_it_ended(worker_status_), last_end_}; }
+  [[nodiscard]] WorkerDeath death() const;
   // Said by whoever knows that it could not be started; else nobody has.
   [[nodiscard]] bool left_command_unstarted() const {
     return !options_.command.empty() && !was_released_ && (!outcome_ || *outcome_ == 0);
@@ -100,9 +100,10 @@ class Monitor {
   unsigned runs_ = 0;
   bool end_kept_ = false;  // it has ended, and a process that traces it has not looked yet
   std::optional<Clock::time_point> given_up_;  // when the worker was killed by us
-  Clock::time_point began_, heard_;
-  Clock::time_point turn_;            // since when it is the worker's
-  std::vector<int> waiting_signals_;  // came before the command could take them
+  Clock::time_point began_, heard_;            // the command, or the first worker
+  Clock::time_point watched_until_;            // of what is attached to
+  Clock::time_point turn_;                     // since when it is the worker's
+  std::vector<int> waiting_signals_;           // came before the command could take them
   int end_wanted_ = 0;
   std::optional<Clock::time_point> hurried_;  // the first signal since it is the worker's turn
   std::optional<CommandEnd> last_end_;
@@ -198,6 +199,7 @@ Result<void> Monitor::write(const std::string& path, const std::string& bytes) {
 
 void Monitor::deliver_report() {
   if (!report_) return;
+  errands_.begin_last();
   if (!options_.report_file.empty()) {
     const auto written = write(options_.report_file, *report_);
     if (written) return;
@@ -328,6 +330,16 @@ void Monitor::end_worker() {
   if (!outcome_ && has_question()) take_question();
   if (::waitpid(worker_->pid, &worker_status_, WNOHANG) != worker_->pid) worker_status_ = SIGKILL;
   worker_.reset();
+  if (attached_.valid()) watched_until_ = Clock::now();
+}
+
+// The process may have ended since anybody looked.
+WorkerDeath Monitor::death() const {
+  pollfd process{attached_.get(), POLLIN, 0};
+  return {.how = how_it_ended(worker_status_),
+          .end = last_end_,
+          .watched_s = std::chrono::duration<double>(watched_until_ - began_).count(),
+          .goes_on = attached_.valid() && ::poll(&process, 1, 0) == 0};
 }
 
 void Monitor::give_up() {
@@ -363,6 +375,7 @@ void Monitor::serve(Worker worker) {
   worker_.emplace(std::move(worker));
   given_up_.reset();
   heard_ = turn_ = Clock::now();
+  if (options_.attach && began_ == Clock::time_point()) began_ = turn_;
   while (worker_ || running_) {
     // Who has finished has no question.
     const int questions = worker_ && !outcome_ ? worker_->questions.descriptor() : -1;
@@ -379,7 +392,7 @@ void Monitor::serve(Worker worker) {
     take_signals();
     if (waiting[4].revents != 0) {
       attached_.reset();
-      turn_ = Clock::now();
+      turn_ = watched_until_ = Clock::now();
     }
     if (waiting[5].revents != 0) signals_.take_child_ends();
     if (orphans_ && (waiting[5].revents != 0 || orphans_left_))
@@ -413,17 +426,10 @@ tl::unexpected<Error> no_process(pid_t pid) {
   return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
 }
 
-// Who has killed the first worker may kill the second one, too, if it is his. It reads nothing of
-// the observed user's: as a number that no user has, none but root can signal it.
-Account account_of_nobody(const Account& user) {
-  constexpr uid_t kNoUser = 65533;
-  if (::geteuid() != 0 || user.uid == 0 || !is_mapped(kNoUser)) return user;
-  return {.uid = kNoUser, .gid = kNoUser, .groups = {}, .name = {}, .home = {}};
-}
-
 Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const Account& user,
                          Channel hand, const WorkerTask& work,
                          const WorkerTaskAfterDeath& after_death) {
+  const Account of_second = account_of_second_worker(user);
   TRY(Worker worker, start_worker(user, std::move(hand), options, work));
   monitor.serve(std::move(worker));
   const WorkerDeath death = monitor.death();
@@ -440,7 +446,7 @@ Result<int> observe_with(Monitor& monitor, const MonitorOptions& options, const 
       const WorkerTask say = [&](MonitorClient& client) { return after_death(client, death); };
       TRY(auto unheard, Channel::make_pair());  // it needs no hand
       unheard.first.close();
-      auto second = start_worker(account_of_nobody(user), std::move(unheard.second), options, say);
+      auto second = start_worker(of_second, std::move(unheard.second), options, say);
       if (second) {
         monitor.serve(*std::move(second));
         if (!monitor.outcome() && !monitor.report())

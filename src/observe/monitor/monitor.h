@@ -60,6 +60,9 @@ struct MonitorOptions {
 struct WorkerDeath {
   std::string how;                // "was killed by SIGSEGV"
   std::optional<CommandEnd> end;  // absent: the command was not started, or was attached to
+  // Of a process that was attached to: how long it was watched, and whether it has not ended.
+  double watched_s = 0;
+  bool goes_on = false;
 };
 
 // What a worker does: what it returns is hwprof's exit code or error.
