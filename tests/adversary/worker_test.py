@@ -152,6 +152,25 @@ class Worker(EvidenceTest):
     def test_memory_that_runs_out_is_said(self):
         self.kill_while_it_runs(signal.SIGKILL)
 
+    def test_an_attached_one_that_dies(self):
+        """The process goes on, and was watched until then."""
+        sleeper = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        hwprof = subprocess.Popen(
+            [BINARY, "attach", "--no-ladder", "--format", "json", "-o", self.path("report.json"),
+             str(sleeper.pid)], stderr=subprocess.PIPE, env=harness.environment(), text=True)
+        worker = worker_of(hwprof.pid)
+        time.sleep(1)
+        os.kill(worker, signal.SIGKILL)
+        _, said = hwprof.communicate(timeout=60)
+        self.assertEqual(hwprof.returncode, 0, said)
+        report = self.report()
+        self.assertTrue(report["detached"])
+        self.assertGreater(report["wall_s"], 1)
+        self.assertEqual(report["blas"]["fix"], "attach again")
+        self.assertIn("SIGKILL", report["peak_rss_reason"])
+
     def test_its_crash_leaves_no_probe(self):
         self.kill_while_it_runs(signal.SIGBUS)
         if has_uprobes():

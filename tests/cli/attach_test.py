@@ -114,6 +114,18 @@ class Attach(CliTest):
                 if comm.read() == "kthreadd\n":
                     self.assert_refused("attach", "2", names="kernel")
 
+    def test_a_number_of_a_thread(self):
+        child = self.sleeper("""
+            import threading, time
+            threading.Thread(target=time.sleep, args=(60,)).start()
+            print('up', flush=True)
+            time.sleep(60)""")
+        thread = max(int(name) for name in os.listdir("/proc/%d/task" % child.pid))
+        self.assertNotEqual(thread, child.pid)
+        self.assert_refused("attach", str(thread),
+                            names=["%d (" % thread, "is a thread of process %d" % child.pid,
+                                   "hwprof attach %d" % child.pid])
+
     def test_a_process_whose_main_thread_has_ended(self):
         """It goes on, and it is not said to have ended."""
         child = self.sleeper("""

@@ -276,6 +276,10 @@ Result<ProcessInfo> check_process(pid_t pid) {
   const auto info = process_info(pid);
   if (!info)
     return usage_error(fmt::format("there is no process {}", pid), "ps -e lists what runs");
+  if (info->process != pid)
+    return usage_error(fmt::format("{} ({}) is a thread of process {}, and no process itself", pid,
+                                   info->name, info->process),
+                       fmt::format("hwprof attach {} observes all threads of it", info->process));
   if (info->kernel_thread)
     return usage_error(fmt::format("process {} ({}) is a thread of the kernel", pid, info->name),
                        "only programs can be observed");
@@ -388,11 +392,18 @@ Result<report::Run> program_without_worker(const RunRequest& request,
   TRY(report::Run record, begin_record(request));
   const std::string reason = "hwprof's worker " + death.how + ", and what it had found out is lost";
   warn(record, "worker", reason);
-  if (request.attach) record.attached_pid = request.attach;
+  if (request.attach) {
+    record.attached_pid = request.attach;
+    record.detached = death.goes_on;
+    record.wall_s = death.watched_s;
+    record.peak_rss_reason = reason;
+  }
   if (death.end) take_end(*death.end, record);
   record.blas.evidence.called.reason = reason;
   record.blas.evidence.executed.reason = reason;
   judge_run_blas(request, record);
+  // No time that it runs for would have told more.
+  record.blas.fix = !request.attach ? "run it again" : death.goes_on ? "attach again" : "";
   return record;
 }
 

@@ -19,6 +19,15 @@ constexpr std::size_t kMostCommandBytes = 128U << 10U, kMostProcesses = 65536;
 
 std::string proc(pid_t pid, std::string_view file) { return fmt::format("/proc/{}/{}", pid, file); }
 
+// /proc shows threads by their numbers, too, though it does not list them.
+std::optional<pid_t> process_of(std::string_view status) {
+  constexpr std::string_view kLabel = "\nTgid:\t";
+  const auto at = status.find(kLabel);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view line = status.substr(at + kLabel.size());
+  return parse_int(line.substr(0, line.find('\n')));
+}
+
 }  // namespace
 
 std::vector<std::string_view> stat_fields(std::string_view text) {
@@ -63,9 +72,10 @@ std::optional<ProcessInfo> process_info(pid_t pid) {
   info.system_s = tick * static_cast<double>(field(15) + field(17));
   info.start_ticks = field(22);
   info.name = trim(read_text_file(proc(pid, "comm")).value_or(""));
+  const std::string status = read_text_file(proc(pid, "status")).value_or("");
+  info.process = process_of(status).value_or(pid);
   // The owner of /proc/PID is root for a process that may not be dumped; Uid names the user.
-  info.user =
-      effective_user(read_text_file(proc(pid, "status")).value_or("")).value_or(owner.st_uid);
+  info.user = effective_user(status).value_or(owner.st_uid);
   return info;
 }
 

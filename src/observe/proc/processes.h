@@ -23,6 +23,7 @@ std::optional<uid_t> effective_user(std::string_view status);
 struct ProcessInfo {
   std::string name;  // as `ps -o comm`
   pid_t parent = 0;
+  pid_t process = 0;        // whose thread this number means; its own where it is a process
   uid_t user = 0;           // effective
   bool ended = false;       // with all its threads;
   bool main_ended = false;  // the first of them: others may go on
