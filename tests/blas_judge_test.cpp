@@ -16,11 +16,13 @@ using report::InstalledBlas;
 using report::LadderRung;
 using report::Verdict;
 using enum report::VerdictKind;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr const char* kKernels = "/usr/lib/openblas-pthread/libopenblasp-r0.3.21.so";
@@ -843,6 +845,22 @@ TEST(RunVerdict, OfALibraryThatNobodyKnowsRestsOnWhatExecuted) {
       result.findings.front(),
       StartsWith("100 calls of cblas_dgemm from libtorch_cpu, served by libgslcblas (scalar "
                  "code) on 2 threads at 2.4 % of the FMA peak"));
+}
+
+// What its loader, if it has one, is told to load, and what the system selects, changes nothing.
+TEST(RunVerdict, OfAProgramWithABlasInItselfIsToBeLinkedAnew) {
+  for (const Provider provider : {Provider::kUnknown, Provider::kReference}) {
+    Program of;
+    load(of, kProgram, provider);
+    call(of, kProgram, 100, 5e9);
+    execute(of, kProgram, 0.99, "scalar", false);
+    of.evidence.achieved_rate.peak_fraction = 0.024;
+    const auto result = of.judged();
+    EXPECT_EQ(result.path, kProgram);
+    EXPECT_THAT(result.fix, HasSubstr("link static anew, with "));
+    EXPECT_THAT(result.fix, Not(AnyOf(HasSubstr("LD_PRELOAD"), HasSubstr("update-alternatives"),
+                                      HasSubstr("LD_LIBRARY_PATH"))));
+  }
 }
 
 TEST(RunVerdict, OfALibraryWithoutSgemmRestsOnItsCallsMadeAgain) {

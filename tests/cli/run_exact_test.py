@@ -146,6 +146,16 @@ class NotCounted(ExactTest):
         done, report = self.exact("cblas_sgemm:9", CALLER, "products", "20", "2")
         self.assertIn("2 times only", report["exact_reason"])
 
+    def test_a_count_that_no_call_has_left(self):
+        """The folder is the program's to write into."""
+        for command in [["sh", "-c", "echo forged > $HWPROF_EXACT/1.exact"],
+                        ["sh", "-c", "echo forged > $HWPROF_EXACT/1.exact; exec \"$@\"", "sh",
+                         CALLER, "products", "20"]]:
+            done, report = self.exact("dgemm_", *command)
+            self.assertEqual((done.returncode, report["exact"]), (0, []))
+            self.assertIn("dgemm_ was never called", report["exact_reason"])
+            self.assertIn("1 count lies where hwprof reads them", report["exact_reason"])
+
     @unittest.skipUnless(STATIC_CALLER, "no static program")
     def test_a_static_program(self):
         done, report = self.exact("sgemm_", STATIC_CALLER)

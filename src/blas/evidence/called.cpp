@@ -255,6 +255,16 @@ std::string missing_counts(const observe::ExactWish& wish, const observe::Audit:
   return reason;
 }
 
+// A call is in the table before it can leave a count: a file beyond those is none of hwprof's own,
+// and which of them it is they do not tell.
+std::string why_none_is_believed(const observe::Audit::ExactTally& tally, std::size_t counts) {
+  if (counts <= tally.handed_over) return {};
+  return fmt::format(
+      "{} where hwprof reads them, and {} was to leave one: none of them is believed",
+      counts == 1 ? "1 count lies" : fmt::format("{} counts lie", counts),
+      tally.handed_over == 0 ? "no call" : calls_text(tally.handed_over) + " alone");
+}
+
 // The table of the audit library is opened by its place among our descriptors. Those of a worker
 // with the rights of the user whom root has named (--user) are closed to that user's other
 // processes.
@@ -384,10 +394,14 @@ report::Called CallWatch::finish(const std::vector<pid_t>& left, int exit_code) 
           "all of this is of a run with {}: --exact sets them, since it counts what one thread "
           "does",
           fmt::join(variables, ", "));
-    state.exact.reason = state.called.how == "none"
-                             ? state.called.reason
-                             : missing_counts(*state.exact_wish, state.audit->exact_tally(),
-                                              state.exact.calls.size(), state.called);
+    const auto tally = state.audit->exact_tally();
+    const std::string forged = why_none_is_believed(tally, state.exact.calls.size());
+    if (!forged.empty()) state.exact.calls.clear();
+    state.exact.reason =
+        state.called.how == "none"
+            ? state.called.reason
+            : missing_counts(*state.exact_wish, tally, state.exact.calls.size(), state.called);
+    if (!forged.empty()) state.exact.reason += (state.exact.reason.empty() ? "" : "; ") + forged;
   } else if (state.exact_wish && state.exact.reason.empty()) {
     const std::string ignored = ignores_audit(state.files);
     state.exact.reason = fmt::format("only calls that LD_AUDIT sees can be counted{}",

@@ -24,6 +24,7 @@ std::string select(const InstalledBlas& library, const Evidence& evidence) {
 
 // A program that names its library itself gets no other by what the system selects.
 bool is_linked_by_name(const Evidence& evidence) {
+  if (evidence.linked_in) return true;
   return evidence.at_work && evidence.library.provider == Provider::kUnknown &&
          std::none_of(
              evidence.installed.begin(), evidence.installed.end(),
@@ -33,6 +34,10 @@ bool is_linked_by_name(const Evidence& evidence) {
 // `preloaded` and `linked` name the same library, for LD_PRELOAD and for the linker.
 std::string replace_by(const std::string& preloaded, const std::string& linked,
                        const Evidence& evidence) {
+  if (evidence.linked_in) {
+    return fmt::format("link {} anew, with {} in place of the BLAS that is in it",
+                       file_label(evidence.library.path), linked);
+  }
   const std::string link = fmt::format("link the program with {} in place of {}", linked,
                                        file_label(evidence.library.path));
   return evidence.plain_names

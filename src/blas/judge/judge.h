@@ -65,6 +65,9 @@ struct Evidence {
   std::optional<double> achieved_fraction = {};
   // Its calls have the names of every BLAS; else a prefix or a suffix of one build.
   bool plain_names = true;
+  // Part of the file that calls it (a static program): that gets no other one by what the system
+  // selects, nor by what it is started with.
+  bool linked_in = false;
   std::string surer = {};  // what would tell more; "": nothing that the user left out
 };
 

@@ -88,6 +88,10 @@ Evidence evidence_on(const RunEvidence& run, const ProviderAtWork& work) {
   evidence.achieved_fraction = run.evidence.achieved_rate.peak_fraction;
   evidence.library.behind = behind(run.ladder, work.library.path);
   evidence.plain_names = has_plain_names(run.evidence.called, work.library.path);
+  evidence.linked_in =
+      std::any_of(run.evidence.loaded.begin(), run.evidence.loaded.end(), [&](const auto& file) {
+        return file.path == work.library.path && file.serves_blas && file.soname.empty();
+      });
   std::vector<std::string_view> surer;
   if (run.no_ladder) surer.emplace_back("run without --no-ladder");
   if (!work.sampled && run.evidence.executed.frequency_hz > 0)
