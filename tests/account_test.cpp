@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 #include <linux/keyctl.h>
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
+#include <cerrno>
 
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
@@ -37,13 +41,44 @@ TEST(Account, ActingAsAUserTakesThatUsersRightsAndGivesThemBack) {
     const ActingAs user(*nobody);
     ASSERT_TRUE(user.valid());
     EXPECT_FALSE(readable());
-    EXPECT_EQ(::geteuid(), nobody->uid);
+    const TemporaryFile own("file of that user");
+    struct stat status {};
+    ASSERT_EQ(::stat(own.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, nobody->uid);
     EXPECT_EQ(own_account().groups, nobody->groups);
     EXPECT_EQ(effective_capabilities(), "CapEff:\t0000000000000000");
   }
   EXPECT_TRUE(readable());
   EXPECT_EQ(own_account().groups, groups);
   EXPECT_EQ(effective_capabilities(), before);
+}
+
+// He could let it run last of all, and it would stay so. The capabilities that it keeps to come back
+// with are what the kernel refuses him for (security/commoncap.c, cap_safe_nice).
+TEST(Account, ActingAsAUserIsNotThatUsersToSlowDown) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become others";
+  const auto nobody = find_account("nobody");
+  ASSERT_TRUE(nobody);
+  const pid_t acting = ::getpid();
+  std::array<int, 2> go{-1, -1};
+  ASSERT_EQ(::pipe(go.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char byte = 0;
+    if (!become(*nobody) || ::read(go[0], &byte, 1) != 1) ::_exit(3);
+    const bool refused = ::setpriority(PRIO_PROCESS, static_cast<id_t>(acting), 1) != 0;
+    ::_exit(refused && errno == EPERM ? 0 : 1);
+  }
+  int status = -1;
+  {
+    const ActingAs user(*nobody);
+    EXPECT_TRUE(user.valid());
+    EXPECT_EQ(::write(go[1], "x", 1), 1);
+    ::waitpid(child, &status, 0);
+  }
+  ::close(go[0]);
+  ::close(go[1]);
+  EXPECT_EQ(status, 0);
 }
 
 // Root without capabilities is not what opens files of other processes.
