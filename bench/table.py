@@ -38,6 +38,13 @@ def targets():
     for d_e, batch in ((50, 64), (100, 64), (200, 64), (768, 64), (50, 1), (768, 1)):
         at_least(0.90, f"d_e = {d_e} of FMA peak, k = 4, batch {batch}",
                  [TEXT_CNN.format(4, 124, d_e, 128, batch)], ["fused:peak"])
+    few = [(filters, 1) for filters in (1, 2, 3, 5, 7, 11, 15)] + [(1, 64), (3, 64), (7, 64)]
+    for filters, batch in few:
+        at_least(0.60, f"{filters} filters of FMA peak, k = 4, batch {batch}",
+                 [TEXT_CNN.format(4, 124, 300, filters, batch)], ["fused:peak"])
+    for n in (4, 5, 6, 11, 19):
+        at_least(0.70, f"n = {n} of FMA peak, k = 4, batch 1",
+                 [TEXT_CNN.format(4, n, 300, 128, 1)], ["fused:peak"])
     for k, bar in ((2, 1.12), (4, 1.06), (8, 1.02)):
         at_least(bar, f"conv1d + relu + max over oneDNN, k = {k}, batch 64",
                  [TEXT_CNN.format(k, 124, 300, 128, 64)], ["onednn:ours"])

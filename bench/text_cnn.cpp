@@ -156,6 +156,13 @@ constexpr Conv1dSize kConv1d[] = {
     {4, 20, 300, 128, 1},   {4, 2000, 300, 128, 1}, {4, 124, 50, 128, 64},  {4, 124, 100, 128, 64},
     {4, 124, 200, 128, 64}, {4, 124, 768, 128, 64}, {4, 124, 50, 128, 1},   {4, 124, 768, 128, 1},
 };
+// Fewer filters than a vector has lanes, and few positions.
+constexpr Conv1dSize kFew[] = {
+    {4, 124, 300, 1, 1},  {4, 124, 300, 2, 1},  {4, 124, 300, 3, 1},  {4, 124, 300, 5, 1},
+    {4, 124, 300, 7, 1},  {4, 124, 300, 11, 1}, {4, 124, 300, 15, 1}, {4, 124, 300, 1, 64},
+    {4, 124, 300, 3, 64}, {4, 124, 300, 7, 64}, {4, 4, 300, 128, 1},  {4, 5, 300, 128, 1},
+    {4, 6, 300, 128, 1},  {4, 11, 300, 128, 1}, {4, 19, 300, 128, 1},
+};
 // Again without any instruction set above AVX2, against the peak of AVX2.
 constexpr std::size_t kCapped = 6;
 
@@ -172,6 +179,10 @@ void add_text_cnn_cases(std::vector<Case>& cases) {
   for (const Conv1dSize& size : kConv1d) {
     cases.push_back(
         {name_of(size), "", [size](Peers& peers) { return prepare_conv1d(size, true, peers); }});
+  }
+  for (const Conv1dSize& size : kFew) {
+    cases.push_back(
+        {name_of(size), "", [size](Peers& peers) { return prepare_conv1d(size, false, peers); }});
   }
   for (const LinearSize& size : kLinear) {
     cases.push_back({fmt::format("linear/{}x{}/batch:{}", size.outputs, size.inputs, size.batch),

@@ -77,6 +77,21 @@ TEST(Conv1dMaxpool, EveryNumberOfPositionsUpToThreeBlocks) {
   }
 }
 
+// Few filters are groups of 1 to 4 dot products, a number of rows each; 38 floats are whole steps
+// of no vector but the shortest.
+TEST(Conv1dMaxpool, EveryNumberOfPositionsOfFewFilters) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    for (std::size_t filters = 1; filters <= 18; ++filters) {
+      for (std::size_t positions = 1; positions <= 26; ++positions) {
+        FusedCase problem({2, 19, filters}, {positions + 1}, positions);
+        expect_all_variants(problem, team);
+      }
+    }
+  }
+}
+
 TEST(Conv1dMaxpool, DocumentsAndFiltersAreSharedOutToAnyNumberOfThreads) {
   for (const std::size_t threads : {2, 3, 5}) {
     ThreadTeam team(threads, {});

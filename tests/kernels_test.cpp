@@ -79,6 +79,21 @@ TEST(Conv1d, SimdIsRightOnEveryInstructionSetOfThisCpu) {
   }
 }
 
+TEST(Conv1d, EveryNumberOfPositionsOfFewFilters) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    SCOPED_TRACE(simd_target());
+    for (std::size_t filters = 1; filters <= 18; ++filters) {
+      for (std::size_t positions = 1; positions <= 26; ++positions) {
+        Conv1dData problem({2, 19, filters}, {positions + 1}, positions);
+        EXPECT_LE(run_conv1d(conv1d_variants()[1], problem, team), tolerance(39))
+            << filters << " filters, " << positions << " positions";
+      }
+    }
+  }
+}
+
 TEST(Conv1d, TwoHundredDocumentsOfDifferentLengthOnTwoThreads) {
   ThreadTeam team(2, {});
   std::vector<std::size_t> lengths(200);

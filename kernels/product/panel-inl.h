@@ -12,8 +12,8 @@
 // Rows are split in equal blocks: a ragged last block would waste up to a tenth of the time.
 //
 // Columns beyond the last pair of vectors: a panel of one or two vectors filled up with zeros, or,
-// where that would waste more than half a vector, dot products: there the depth lies across the
-// vector, so that 4 columns cost 4 columns and not a vector of 16.
+// where that would waste more than one column, dot products in groups of 1 to 4 columns: there the
+// depth lies across the vector, so that a column costs a column and not a vector of 16.
 #if defined(HWPROF_KERNELS_PANEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HWPROF_KERNELS_PANEL_INL_H_
 #undef HWPROF_KERNELS_PANEL_INL_H_
@@ -25,6 +25,7 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <utility>
 
 #include "kernels/thread_team.h"
 
@@ -34,7 +35,7 @@
 #if defined(__clang__)
 #define HWPROF_UNROLL _Pragma("unroll")
 #else
-#define HWPROF_UNROLL _Pragma("GCC unroll 16")
+#define HWPROF_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -50,35 +51,37 @@ using Vec = hn::Vec<Tag>;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 constexpr std::size_t kRows[] = {0, 16, 13};
 constexpr std::size_t kPairRows = 6;  // of a block of two panels side by side
-constexpr std::size_t kDotRows = 5;
+// kDotRows[c]: rows of a block of c dot products: sums, c vectors of weights and one of x in the
+// registers; for one column more rows gain nothing, since each multiply-add loads its x.
+constexpr std::size_t kDotRows[] = {0, 12, 12, 8, 6};
 #elif HWY_TARGET == HWY_NEON
 constexpr std::size_t kRows[] = {0, 16, 12};
 constexpr std::size_t kPairRows = 6;
 #else
 constexpr std::size_t kRows[] = {0, 12, 6};
 constexpr std::size_t kPairRows = 2;
-constexpr std::size_t kDotRows = 2;
+constexpr std::size_t kDotRows[] = {0, 12, 6, 4, 2};
 #endif
 constexpr std::size_t kChains = 8;  // latency of FMA x pipes of current x86-64
 constexpr std::size_t kPanelVectors = 2;
 constexpr std::size_t kLanes = hn::MaxLanes(Tag());  // no target with vectors of unknown size
 constexpr std::size_t kPanelColumns = kPanelVectors * kLanes;
-constexpr std::size_t kDotColumns = 4;
-// A vector of four columns: one 128-bit block. Where all vectors are that short dots gain nothing.
-using DotTag = hn::CappedTag<float, kDotColumns>;
+constexpr std::size_t kDotColumns = 4;  // of a group, at most
+// Four sums: one 128-bit block. Where all vectors are that short dots gain nothing.
+using DotTag = hn::CappedTag<float, 4>;
 #undef HWPROF_HAS_DOTS
 #define HWPROF_HAS_DOTS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
 // How the columns of a product are split, and where each part lies in the packed weights:
 // [full panels][depth][2 vectors], [depth][rest_vectors vectors],
-// [dot groups][steps of kLanes of the depth][4 columns][kLanes].
+// [dot groups][steps of kLanes of the depth][columns of the group][kLanes].
 struct Layout {
   // `dots`: whether the tail may be dot products, which need rows of one segment.
   Layout(std::size_t columns, std::size_t depth, bool dots)
       : columns(columns), depth(depth), full(columns / kPanelColumns) {
     const std::size_t rest = columns % kPanelColumns, tail = rest % kLanes;
     rest_vectors = (rest + kLanes - 1) / kLanes;
-    if (HWPROF_HAS_DOTS && dots && tail != 0 && tail <= kLanes / 2 && depth >= kLanes) {
+    if (HWPROF_HAS_DOTS && dots && tail != 0 && tail + 2 <= kLanes && depth >= kLanes) {
       dot_columns = tail;
       --rest_vectors;
     }
@@ -88,8 +91,13 @@ struct Layout {
   [[nodiscard]] std::size_t parts() const {
     return full + (rest_vectors != 0 ? 1 : 0) + (dot_columns != 0 ? 1 : 0);
   }
+  // Groups of equal size, or one column more: 3 and 2 are faster than 4 and 1.
   [[nodiscard]] std::size_t dot_groups() const {
     return (dot_columns + kDotColumns - 1) / kDotColumns;
+  }
+  // First column of a group, counted from dot_column(), and the one after its last.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> dot_group(std::size_t group) const {
+    return share_of(dot_columns, group, dot_groups());
   }
   [[nodiscard]] std::size_t dot_steps() const { return (depth + kLanes - 1) / kLanes; }
   [[nodiscard]] std::size_t rest_column() const { return full * kPanelColumns; }
@@ -98,10 +106,9 @@ struct Layout {
   [[nodiscard]] std::size_t dot_offset() const {
     return rest_offset() + rest_vectors * kLanes * depth;
   }
-  [[nodiscard]] std::size_t dot_group_floats() const { return dot_steps() * kDotColumns * kLanes; }
-  [[nodiscard]] std::size_t floats() const {
-    return dot_offset() + dot_groups() * dot_group_floats();
-  }
+  // Floats of one column of the dot products.
+  [[nodiscard]] std::size_t dot_floats() const { return dot_steps() * kLanes; }
+  [[nodiscard]] std::size_t floats() const { return dot_offset() + dot_columns * dot_floats(); }
 
   std::size_t columns, depth, full, rest_vectors = 0, dot_columns = 0;
 };

@@ -12,6 +12,7 @@
 #define HWPROF_KERNELS_PRODUCT_INL_H_
 #endif
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -61,12 +62,6 @@ class Sink {
                        hn::Vec<D> (&sum)[kBlock][kVectors]) {
     constexpr std::size_t kLanesOfD = hn::MaxLanes(D()), kWidth = kVectors * kLanesOfD;
     const bool whole = column + kWidth <= columns_;
-    if (kLanesOfD < kLanes && !whole && !takes_largest_) {
-      // Of dot products: a call for so few floats would cost 5 % of a linear layer of 2 outputs.
-      HWPROF_UNROLL
-      for (std::size_t r = 0; r < kBlock; ++r) store_vector(d, row + r, column, sum[r][0]);
-      return;
-    }
     if (HWY_UNLIKELY(takes_largest_ || !whole)) {
       HWY_ALIGN float sums[kBlock * kWidth];
       HWPROF_UNROLL
@@ -99,6 +94,45 @@ class Sink {
         // Not Max: that would lose a NaN on x86.
         hn::StoreU(hn::IfThenElse(hn::Lt(sum[r][v], floor), floor, sum[r][v]), d,
                    out_ + at + r * stride_ + v * kLanesOfD);
+      }
+    }
+  }
+
+  // The sums of kColumns dot products, [kBlock][kColumns], without their bias: not by way of the
+  // blocks of vectors, since a call for so few floats would cost 5 % of a linear layer of 2
+  // outputs.
+  template <std::size_t kBlock, std::size_t kColumns>
+  HWY_INLINE void take_few(std::size_t row, std::size_t column, const float* sums,
+                           const float* bias) {
+    if (takes_largest_) {
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        std::int32_t largest = largest_[column + c];
+        std::uint32_t topmost = topmost_[column + c];
+        for (std::size_t r = 0; r < kBlock; ++r) {
+          const float sum = sums[r * kColumns + c] + bias[c];
+          largest = HWY_MAX(largest, std::bit_cast<std::int32_t>(sum));
+          topmost = HWY_MAX(topmost, std::bit_cast<std::uint32_t>(sum));
+        }
+        largest_[column + c] = largest;
+        topmost_[column + c] = topmost;
+      }
+      return;
+    }
+    HWPROF_UNROLL
+    for (std::size_t r = 0; r < kBlock; ++r) {
+      const std::size_t at = (row + r) * stride_ + column_ + column;
+      if constexpr (kColumns == hn::MaxLanes(DotTag())) {
+        const DotTag d;
+        auto sum = hn::Add(hn::Load(d, sums + r * kColumns), hn::LoadU(d, bias));
+        if (addend_ != nullptr) sum = hn::Add(sum, hn::LoadU(d, addend_ + at));
+        const auto floor = hn::Set(d, floor_);
+        hn::StoreU(hn::IfThenElse(hn::Lt(sum, floor), floor, sum), d, out_ + at);  // not Max
+      } else {
+        for (std::size_t c = 0; c < kColumns; ++c) {
+          float sum = sums[r * kColumns + c] + bias[c];
+          if (addend_ != nullptr) sum += addend_[at + c];
+          out_[at + c] = sum < floor_ ? floor_ : sum;
+        }
       }
     }
   }
@@ -262,71 +296,119 @@ HWY_INLINE hn::Vec<DotTag> sums_of_lanes(const Vec (&sum)[kDotColumns]) {
   return add_blocks(tag, blocks);
 }
 
-// Four columns as dot products of kBlock rows. The last step overlaps the one before, with those
-// lanes of x cleared that have been taken (their weights are zero, but infinity x 0 is NaN).
-template <std::size_t kBlock>
-HWY_INLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_RESTRICT weights,
-                          const float* bias, std::size_t column, Sink& sink) {
+// One step of kLanes of the depth, kPointerRows rows a pointer. kLast: without the lanes of x that
+// `taken` names.
+template <bool kLast, std::size_t kBlock, std::size_t kColumns, std::size_t kPointers>
+HWY_INLINE void dot_step(const float* (&row)[kPointers], std::size_t row_stride,
+                         const float* HWY_RESTRICT& weights, hn::Mask<Tag> taken,
+                         Vec (&sum)[kBlock * kColumns]) {
   const Tag tag;
-  Vec sum[kBlock][kDotColumns];
+  Vec w[kColumns];
+  HWPROF_UNROLL
+  for (std::size_t c = 0; c < kColumns; ++c) w[c] = hn::LoadU(tag, weights + c * kLanes);
+  weights += kColumns * kLanes;
   HWPROF_UNROLL
   for (std::size_t r = 0; r < kBlock; ++r) {
+    Vec value = hn::LoadU(tag, row[r / kPointerRows] + r % kPointerRows * row_stride);
+    if constexpr (kLast) value = hn::IfThenZeroElse(taken, value);
+    // GCC would load x again for each column, and rows that begin anywhere straddle lines.
+    if constexpr (kColumns > 1) asm volatile("" : "+v"(value.raw));
     HWPROF_UNROLL
-    for (std::size_t c = 0; c < kDotColumns; ++c) sum[r][c] = hn::Zero(tag);
-  }
-  const float* HWY_RESTRICT x = rows.x + first * rows.row_stride;
-  const std::size_t whole = rows.depth / kLanes, rest = rows.depth % kLanes;
-  for (std::size_t step = 0; step < whole; ++step) {
-    HWPROF_UNROLL
-    for (std::size_t r = 0; r < kBlock; ++r) {
-      const Vec value = hn::LoadU(tag, x + r * rows.row_stride + step * kLanes);
-      HWPROF_UNROLL
-      for (std::size_t c = 0; c < kDotColumns; ++c) {
-        sum[r][c] = hn::MulAdd(value, hn::LoadU(tag, weights + c * kLanes), sum[r][c]);
-      }
-    }
-    weights += kDotColumns * kLanes;
-  }
-  if (rest != 0) {
-    const auto taken = hn::FirstN(tag, kLanes - rest);
-    HWPROF_UNROLL
-    for (std::size_t r = 0; r < kBlock; ++r) {
-      const Vec value =
-          hn::IfThenZeroElse(taken, hn::LoadU(tag, x + r * rows.row_stride + rows.depth - kLanes));
-      HWPROF_UNROLL
-      for (std::size_t c = 0; c < kDotColumns; ++c) {
-        sum[r][c] = hn::MulAdd(value, hn::LoadU(tag, weights + c * kLanes), sum[r][c]);
-      }
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      sum[r * kColumns + c] = hn::MulAdd(value, w[c], sum[r * kColumns + c]);
     }
   }
-  const DotTag dot_tag;
-  const auto start = hn::LoadU(dot_tag, bias);
-  hn::Vec<DotTag> result[kBlock][1];
   HWPROF_UNROLL
-  for (std::size_t r = 0; r < kBlock; ++r) result[r][0] = hn::Add(start, sums_of_lanes(sum[r]));
-  sink.take(dot_tag, first, column, result);
+  for (std::size_t q = 0; q < kPointers; ++q) {
+    row[q] += kLanes;
+    opaque(row[q]);
+  }
 }
 
-template <std::size_t kBlock, class... Args>
-HWY_INLINE void dot_block_of(std::size_t count, Args&&... args) {
-  if constexpr (kBlock > 0) {
-    if (count == kBlock) {
-      dot_block<kBlock>(args...);
-    } else {
-      dot_block_of<kBlock - 1>(count, args...);
+// kColumns columns as dot products of kBlock rows. The last step overlaps the one before, with
+// those lanes of x cleared that have been taken (their weights are zero, but infinity x 0 is NaN).
+template <std::size_t kBlock, std::size_t kColumns>
+HWY_NOINLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_RESTRICT weights,
+                            const float* bias, std::size_t column, Sink& sink) {
+  constexpr std::size_t kSums = kBlock * kColumns;
+  constexpr std::size_t kPointers = (kBlock + kPointerRows - 1) / kPointerRows;
+  const Tag tag;
+  const std::size_t row_stride = rows.row_stride;
+  const std::size_t steps = rows.depth / kLanes, rest = rows.depth % kLanes;
+  const auto taken = hn::FirstN(tag, kLanes - rest);
+  Vec sum[kSums];
+  HWPROF_UNROLL
+  for (std::size_t i = 0; i < kSums; ++i) sum[i] = hn::Zero(tag);
+  const float* row[kPointers];
+  HWPROF_UNROLL
+  for (std::size_t q = 0; q < kPointers; ++q) {
+    row[q] = rows.x + (first + q * kPointerRows) * row_stride;
+  }
+  const float* const end = row[0] + steps * kLanes;
+  if constexpr (kSums < kChains) {
+    // Too few sums to hide the latency of FMA: odd steps get sums of their own.
+    Vec odd[kSums];
+    HWPROF_UNROLL
+    for (std::size_t i = 0; i < kSums; ++i) odd[i] = hn::Zero(tag);
+    if (steps % 2 != 0) {
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+    }
+    while (row[0] != end) {
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, odd);
+    }
+    HWPROF_UNROLL
+    for (std::size_t i = 0; i < kSums; ++i) sum[i] = hn::Add(sum[i], odd[i]);
+  } else {
+    while (row[0] != end) {
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
     }
   }
+  if (rest != 0) {
+    HWPROF_UNROLL
+    for (std::size_t q = 0; q < kPointers; ++q) row[q] -= kLanes - rest;
+    dot_step<true, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+  }
+  // Four sums at a time, whichever rows and columns these are.
+  constexpr std::size_t kQuads = (kSums + 3) / 4;
+  HWY_ALIGN float sums[kQuads * 4];
+  HWPROF_UNROLL
+  for (std::size_t q = 0; q < kQuads; ++q) {
+    Vec four[4];
+    HWPROF_UNROLL
+    for (std::size_t i = 0; i < 4; ++i) {
+      four[i] = q * 4 + i < kSums ? sum[HWY_MIN(q * 4 + i, kSums - 1)] : hn::Zero(tag);
+    }
+    hn::Store(sums_of_lanes(four), DotTag(), sums + q * 4);
+  }
+  sink.take_few<kBlock, kColumns>(first, column, sums, bias);
 }
+
+using DotBlock = void (*)(const Rows&, std::size_t, const float*, const float*, std::size_t, Sink&);
+
+template <std::size_t kColumns, class RowsBut1>
+struct DotTable;
+template <std::size_t kColumns, std::size_t... kRowsBut1>
+struct DotTable<kColumns, std::index_sequence<kRowsBut1...>> {
+  static constexpr DotBlock kOf[] = {dot_block<kRowsBut1 + 1, kColumns>...};
+};
+template <std::size_t kColumns>
+constexpr const DotBlock* kDotBlocks =
+    DotTable<kColumns, std::make_index_sequence<kDotRows[kColumns]>>::kOf;  // [rows - 1]
 
 HWY_INLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layout,
                          const float* weights, const float* bias, Sink& sink) {
-  const std::size_t blocks = (count + kDotRows - 1) / kDotRows;
+  constexpr const DotBlock* kOf[] = {nullptr, kDotBlocks<1>, kDotBlocks<2>, kDotBlocks<3>,
+                                     kDotBlocks<4>};
+  const std::size_t groups = layout.dot_groups();
+  const std::size_t largest = (layout.dot_columns + groups - 1) / groups;
+  const std::size_t blocks = (count + kDotRows[largest] - 1) / kDotRows[largest];
   for (std::size_t q = 0; q < blocks; ++q) {
     const auto [first, end] = share_of(count, q, blocks);
-    for (std::size_t group = 0; group < layout.dot_groups(); ++group) {
-      const std::size_t column = group * kDotColumns;
-      dot_block_of<kDotRows>(end - first, rows, first, weights + group * layout.dot_group_floats(),
-                             bias + column, column, sink);
+    for (std::size_t group = 0; group < groups; ++group) {
+      const auto [column, last] = layout.dot_group(group);
+      kOf[last - column][end - first - 1](rows, first, weights + column * layout.dot_floats(),
+                                          bias + column, column, sink);
     }
   }
 }

@@ -38,16 +38,18 @@ float* pack_panel(std::size_t column, std::size_t width, std::size_t columns, st
   return packed;
 }
 
-// Four columns, [steps][4][kLanes]. The last step ends with the depth and overlaps the one before.
-float* pack_dots(std::size_t column, const Layout& layout, const float* w, float* packed) {
+// Columns first .. last as dot products, [steps][columns][kLanes]. The last step ends with the
+// depth and overlaps the one before.
+float* pack_dots(std::size_t first, std::size_t last, const Layout& layout, const float* w,
+                 float* packed) {
   const std::size_t rest = layout.depth % kLanes;
   for (std::size_t step = 0; step < layout.dot_steps(); ++step) {
     const bool overlaps = (step + 1) * kLanes > layout.depth;
     const std::size_t from = overlaps ? layout.depth - kLanes : step * kLanes;
     const std::size_t taken = overlaps ? kLanes - rest : 0;
-    for (std::size_t c = column; c < column + kDotColumns; ++c) {
+    for (std::size_t c = first; c < last; ++c) {
       for (std::size_t i = 0; i < kLanes; ++i) {
-        *packed++ = c < layout.columns && i >= taken ? w[c * layout.depth + from + i] : 0.0f;
+        *packed++ = i >= taken ? w[c * layout.depth + from + i] : 0.0f;
       }
     }
   }
@@ -62,7 +64,8 @@ void pack(std::size_t columns, std::size_t depth, bool dots, const float* w, flo
   packed =
       pack_panel(layout.rest_column(), layout.rest_vectors * kLanes, columns, depth, w, packed);
   for (std::size_t group = 0; group < layout.dot_groups(); ++group) {
-    packed = pack_dots(layout.dot_column() + group * kDotColumns, layout, w, packed);
+    const auto [first, last] = layout.dot_group(group);
+    packed = pack_dots(layout.dot_column() + first, layout.dot_column() + last, layout, w, packed);
   }
 }
 
@@ -70,8 +73,7 @@ void pack(std::size_t columns, std::size_t depth, bool dots, const float* w, flo
 HWY_INLINE std::size_t cost_before(const Layout& layout, std::size_t part) {
   if (part <= layout.full) return part * kPanelColumns;
   const bool dots_too = layout.dot_columns != 0 && part == layout.parts();
-  return layout.rest_column() + layout.rest_vectors * kLanes +
-         (dots_too ? layout.dot_groups() * kDotColumns : 0);
+  return layout.rest_column() + layout.rest_vectors * kLanes + (dots_too ? layout.dot_columns : 0);
 }
 
 // Convolution of this thread's units. `sink_of(b)` makes the sink of document b.
