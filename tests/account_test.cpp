@@ -53,8 +53,8 @@ TEST(Account, ActingAsAUserTakesThatUsersRightsAndGivesThemBack) {
   EXPECT_EQ(effective_capabilities(), before);
 }
 
-// He could let it run last of all, and it would stay so. The capabilities that it keeps to come back
-// with are what the kernel refuses him for (security/commoncap.c, cap_safe_nice).
+// He could let it run last of all, and it would stay so. The capabilities that it keeps to come
+// back with are what the kernel refuses him for (security/commoncap.c, cap_safe_nice).
 TEST(Account, ActingAsAUserIsNotThatUsersToSlowDown) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become others";
   const auto nobody = find_account("nobody");
