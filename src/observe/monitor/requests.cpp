@@ -24,6 +24,7 @@
 #include "src/observe/perf/records.h"
 #include "src/observe/perf/rings.h"
 #include "src/observe/proc/processes.h"
+#include "src/observe/proc/same_program.h"
 
 namespace hwprof::observe {
 namespace {
@@ -252,6 +253,23 @@ void Requests::map_ring(const UniqueFd& event, std::size_t wanted) {
 
 void Requests::Unmap::operator()(void* memory) const { ::munmap(memory, bytes); }
 
+// With the user's rights, so that the kernel looks at what the process runs at that moment. Memory
+// takes more where Yama says so (ptrace_scope), and a user namespace of root's refuses all.
+UniqueFd Requests::open_inside(const ForeignFile& file, const Account& account,
+                               const std::function<Result<void>()>& check) {
+  {
+    const ActingAs user(account);
+    UniqueFd opened = user.valid() ? open_foreign_here(file) : UniqueFd();
+    if (opened.valid()) return opened;
+  }
+  return open_of_one_program(file.pid, [&]() -> UniqueFd {
+    const auto may = check();
+    if (may) return open_foreign_here(file);
+    errno = may.error().code;
+    return {};
+  });
+}
+
 Result<UniqueFd> Requests::open_file(const Question& question, const std::string& path) const {
   using Kind = ForeignFile::Kind;
   const bool inside = question.file == Kind::kMaps || question.file == Kind::kMemory ||
@@ -263,21 +281,17 @@ Result<UniqueFd> Requests::open_file(const Question& question, const std::string
     return check_task(question.pid);
   };
   TRY(check());
-  // Both looks may be at programs of that user's, with one between them that has more rights: what
-  // is opened with hwprof's own must be of the program that the second look finds.
-  const bool with_more = inside && ::geteuid() == 0 && user_.uid != 0;
-  const ForeignFile map{.kind = Kind::kMaps, .pid = question.pid, .path = {}};
-  const UniqueFd before = with_more ? open_foreign_here(map) : UniqueFd();
-  UniqueFd file = open_foreign_here({.kind = question.file,
-                                     .pid = question.pid,
-                                     .start = question.start,
-                                     .end = question.end,
-                                     .path = path},
-                                    ::geteuid() == 0 ? &user_ : nullptr);
+  const ForeignFile wanted{.kind = question.file,
+                           .pid = question.pid,
+                           .start = question.start,
+                           .end = question.end,
+                           .path = path};
+  const bool as_root = ::geteuid() == 0;
+  UniqueFd file = as_root && inside && user_.uid != 0
+                      ? open_inside(wanted, user_, check)
+                      : open_foreign_here(wanted, as_root ? &user_ : nullptr);
   if (!file.valid()) return refused(errno, std::strerror(errno));
   TRY(check());
-  if (with_more && !is_in_use(before))
-    return refused(ESRCH, fmt::format("process {} runs another program now", question.pid));
   return file;
 }
 

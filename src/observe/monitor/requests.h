@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,6 +50,8 @@ class Requests {
   void map_ring(const UniqueFd& event, std::size_t bytes);
   [[nodiscard]] Result<bool> is_own(pid_t task) const;
   [[nodiscard]] Result<void> check_task(pid_t task) const;
+  static UniqueFd open_inside(const ForeignFile& file, const Account& account,
+                              const std::function<Result<void>()>& check);
   [[nodiscard]] Result<perf_event_attr> checked(const perf_event_attr& asked) const;
 
   struct Unmap {

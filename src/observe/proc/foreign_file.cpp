@@ -92,11 +92,6 @@ UniqueFd open_regular_in(const UniqueFd& root, const std::string& path) {
   return reopen_regular(find_in_root(path, root));
 }
 
-bool is_in_use(const UniqueFd& map) {
-  char first = 0;
-  return map.valid() && retry_interrupted([&] { return ::pread(map.get(), &first, 1, 0); }) == 1;
-}
-
 UniqueFd open_foreign_here(const ForeignFile& file) { return open_foreign_here(file, nullptr); }
 
 UniqueFd open_foreign(const ForeignFile& file) { return foreign_opener(file); }

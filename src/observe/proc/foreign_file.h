@@ -36,8 +36,6 @@ UniqueFd open_foreign(const ForeignFile& file);
 // The file at `path` for whoever has the folder `root` (O_PATH) as "/": only a regular one, and
 // without waiting.
 UniqueFd open_regular_in(const UniqueFd& root, const std::string& path);
-// Whether the memory is a process's still, of which this is the map: not after its execve.
-bool is_in_use(const UniqueFd& map);
 // errno where it is absent.
 std::optional<std::string> read_maps(pid_t pid);
 
