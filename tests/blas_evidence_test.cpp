@@ -338,7 +338,7 @@ TEST(ProcessMaps, FindsEachFileOnceWhereItsFirstMappingLies) {
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(files[0].path, "/usr/lib/libblas.so.3");
   EXPECT_EQ(files[0].start, 0x7f0000000000U);
-  EXPECT_EQ(files[0].inode, 77U);
+  EXPECT_EQ(files[0].file, (observe::FileId{0xfe, 0, 77}));
   EXPECT_FALSE(files[0].deleted);
   EXPECT_EQ(files[1].path, "/tmp/a b\nc");
   EXPECT_TRUE(files[1].deleted);

@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "src/blas/evidence/process_blas.h"
-#include "src/blas/evidence/process_reader.h"
+#include "src/blas/evidence/process_readers.h"
 #include "src/blas/judge/judge_loaded.h"
 #include "src/commands/node/watch.h"
 #include "src/observe/proc/process_list.h"
@@ -56,19 +56,6 @@ TEST(ProcessList, CpusUsedAreThoseOfItsLife) {
   process.cpu_s = 20;
   EXPECT_DOUBLE_EQ(cpus_used_in_life(process, 110).value_or(-1), 2);
   EXPECT_FALSE(cpus_used_in_life(process, 100.05)) << "too short to tell";
-}
-
-TEST(ProcessList, ThisProcessSeesItsChildButNotItself) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(::pause());
-  const auto all = list_processes();
-  const auto has = [&](pid_t pid) {
-    return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.pid == pid; });
-  };
-  EXPECT_TRUE(has(child));
-  EXPECT_FALSE(has(::getpid()));
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
 }
 
 TEST(Jobs, SlurmNamesItsJobInTheCgroup) {
@@ -220,29 +207,23 @@ TEST(JudgeProcess, LibrariesThatDisagreeLeaveTheProcessOpen) {
   EXPECT_THAT(open.why, HasSubstr("the reference BLAS unoptimised"));
 }
 
-TEST(ProcessReader, SaysOfEachProcessWhetherItCouldBeRead) {
+TEST(ProcessReaders, SayOfEachProcessWhetherItCouldBeRead) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(::pause());
   const pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
   ::waitpid(gone, nullptr, 0);
-  auto reader = blas::ProcessReader::start({child, gone}, own_account());
-  ASSERT_TRUE(reader);
-  const auto read = reader->finish(std::chrono::steady_clock::now() + std::chrono::seconds(60));
-  ASSERT_EQ(read.size(), 2u);
-  EXPECT_TRUE(read[0].read) << read[0].reason;
-  EXPECT_FALSE(read[1].read);
-  EXPECT_EQ(read[1].reason, "ended meanwhile");
+  std::vector<blas::LeftReader> left;
+  const auto read =
+      blas::read_processes({{own_account(), {child, gone}}}, left,
+                           {.patience = std::chrono::seconds(60), .all = std::chrono::seconds(60)});
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->at(0).size(), 2u);
+  EXPECT_TRUE(read->at(0)[0].read) << read->at(0)[0].reason;
+  EXPECT_FALSE(read->at(0)[1].read);
+  EXPECT_EQ(read->at(0)[1].reason, "ended meanwhile");
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-}
-
-TEST(ProcessReader, OneThatDoesNotEndInTimeIsEndedAndSaysSo) {
-  auto reader = blas::ProcessReader::start(std::vector<pid_t>(4000, ::getpid()), own_account());
-  ASSERT_TRUE(reader);
-  const auto read = reader->finish(std::chrono::steady_clock::now());
-  EXPECT_FALSE(read.back().read);
-  EXPECT_THAT(read.back().reason, HasSubstr("took too long"));
 }
 
 TEST(WatchPages, APageIsCutToTheScreenAndSaysWhatIsMissing) {

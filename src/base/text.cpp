@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 
 #include "src/base/unique_fd.h"
 
@@ -46,7 +47,9 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path) {
   return file.valid() ? read_text(file.get()) : std::nullopt;
 }
 
-std::optional<std::string> read_text(int fd) {
+std::optional<std::string> read_text(int fd) { return read_text(fd, SIZE_MAX); }
+
+std::optional<std::string> read_text(int fd, std::size_t most) {
   // Not by way of the stack: in a program that is observed there may be little of it.
   constexpr std::size_t kAtOnce = 8192;
   std::string text;
@@ -57,6 +60,10 @@ std::optional<std::string> read_text(int fd) {
     if (got < 0) return std::nullopt;
     text.resize(had + static_cast<std::size_t>(got));
     if (got == 0) return text;
+    if (text.size() > most) {
+      errno = EFBIG;
+      return std::nullopt;
+    }
   }
 }
 

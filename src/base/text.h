@@ -1,6 +1,7 @@
 // Small helpers for text, and for the text files of /proc and /sys.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -14,6 +15,8 @@ namespace hwprof {
 std::optional<std::string> read_text_file(const std::filesystem::path& path);
 // The same of a descriptor, from where it stands.
 std::optional<std::string> read_text(int fd);
+// Absent with EFBIG, too, where there are more bytes than that.
+std::optional<std::string> read_text(int fd, std::size_t most);
 
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);

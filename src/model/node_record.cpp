@@ -9,6 +9,8 @@ namespace {
 std::string node_library_words(const NodeLibrary& library) {
   std::string text(report::to_text(library.provider));
   if (library.deleted) text = library.path.substr(library.path.rfind('/') + 1) + " (deleted)";
+  if (library.unreadable)
+    text = library.path.substr(library.path.rfind('/') + 1) + " (not readable)";
   for (const std::string& part : {library.version, library.core})
     if (!part.empty()) text += " " + part;
   return text;
@@ -19,6 +21,7 @@ std::string node_library_words(const NodeLibrary& library) {
 std::string blas_in_words(const NodeProcess& process) {
   std::vector<std::string> all;
   for (const NodeLibrary& library : process.libraries) all.push_back(node_library_words(library));
+  if (process.more_libraries > 0) all.push_back(fmt::format("{} more", process.more_libraries));
   return fmt::format("{}", fmt::join(all, " + "));
 }
 
@@ -39,6 +42,8 @@ const Record& record<NodeLibrary>() {
           "elsewhere", "", "in another mount namespace: its path is no file here, or another one"),
       field<&NodeLibrary::deleted>("deleted", "",
                                    "it is no longer at its path, as after an upgrade"),
+      field<&NodeLibrary::unreadable>("unreadable", "",
+                                      "for `reason`: it is known by its name alone"),
       field<&NodeLibrary::verdict>("verdict", "", "on it, should the process call it"),
       field<&NodeLibrary::factor>(
           "factor", "", "how many times faster the best rung of `blas.ladder` is; null: not known"),
@@ -64,7 +69,8 @@ const Record& record<NodeProcess>() {
       field<&NodeProcess::job_from>("job_from", "", "`cgroup`, `environment`")
           .null_if_empty()
           .column("job_from"),
-      field<&NodeProcess::libraries>("libraries", "", "each BLAS that it has mapped"),
+      field<&NodeProcess::libraries>("libraries", "", "each BLAS that it has mapped, the first 16"),
+      field<&NodeProcess::more_libraries>("more_libraries", "", "how many there are beyond those"),
       only_in_csv<blas_in_words>("blas"),
       only_in_csv<blas_threads_in_words>("blas_threads"),
       field<&NodeProcess::environment>("environment", "",

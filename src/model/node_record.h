@@ -17,9 +17,10 @@ namespace hwprof::model {
 
 // A BLAS that a process has mapped, with the verdict on it.
 struct NodeLibrary : report::Verdict {
-  std::string reason;      // why there is no core
-  bool elsewhere = false;  // in another mount namespace: its path is no file here, or another
-  bool deleted = false;    // no longer at its path, as after an upgrade
+  std::string reason;       // why there is no core
+  bool elsewhere = false;   // in another mount namespace: its path is no file here, or another
+  bool deleted = false;     // no longer at its path, as after an upgrade
+  bool unreadable = false;  // for `reason`: it is known by its name alone
 };
 
 // Over what time a process's CPU time was divided.
@@ -41,6 +42,7 @@ struct NodeProcess {
   std::string job;        // "slurm 123.0", "session-3.scope"; "" when it is in none
   std::string job_from;   // "cgroup", "environment"
   std::vector<NodeLibrary> libraries;
+  std::uint64_t more_libraries = 0;                // that there was no room for
   std::map<std::string, std::string> environment;  // only variables that shape a BLAS
   std::string environment_reason;                  // why it is not known
   std::uint64_t threads = 0;                       // of the process, by the kernel

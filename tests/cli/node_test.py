@@ -123,6 +123,51 @@ class Processes(NodeTest):
         self.assertEqual([lib["path"] for lib in by_pid[child.pid]["libraries"]], [path])
 
 
+    @needs_reference
+    def test_more_libraries_than_are_listed_are_counted(self):
+        with open(REFERENCE, "rb") as file:
+            bytes_of_it = file.read()
+        paths = [self.path("lib%d.so" % i, bytes_of_it) for i in range(18)]
+        child = self.loaded(*paths)
+        _, by_pid = self.node()
+        self.assertEqual(len(by_pid[child.pid]["libraries"]), 16)
+        self.assertEqual(by_pid[child.pid]["more_libraries"], 2)
+        self.assertIn("2 more", hwprof("node", "--no-ladder", "--format", "csv").stdout)
+
+    @needs_reference
+    def test_variables_that_are_too_long_say_so(self):
+        child = self.loaded(REFERENCE, OMP_PLACES="{0}," * 100 + "{0}")
+        short = self.loaded(REFERENCE, OMP_PLACES="{0}")
+        _, by_pid = self.node()
+        self.assertIn("first 2 KiB", by_pid[child.pid]["environment_reason"])
+        self.assertIsNone(by_pid[short.pid]["environment_reason"])
+
+    @needs_root
+    @needs_reference
+    def test_a_file_that_is_mounted_over_another_is_not_taken_for_it(self):
+        mapped = self.path("libblas.so.3", b"")
+        with open(REFERENCE, "rb") as file:
+            other = self.path("other.so", file.read())
+        libm = next(iter(glob.glob("/lib/*-linux-gnu/libm.so.6")), None)
+        if libm is None:
+            self.skipTest("no libm")
+        with open(libm, "rb") as file:
+            self.path("libblas.so.3", file.read())
+        code = "import ctypes, time\nlibc = ctypes.CDLL(None)\nctypes.CDLL(%r)\n" \
+               "assert libc.unshare(0x20000) == 0 and libc.mount(None, b'/', None, 0x44000, None) == 0\n" \
+               "assert libc.mount(%r, %r, None, 4096, None) == 0\n" \
+               "print('up', flush=True); time.sleep(300)" % (mapped, other.encode(), mapped.encode())
+        child = subprocess.Popen([PYTHON, "-c", code], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (child.kill(), child.wait(), child.stdout.close()))
+        if child.stdout.readline() != "up\n":
+            self.skipTest("nothing can be mounted here")
+        _, by_pid = self.node()
+        self.assertEqual([(lib["provider"], lib["unreadable"])
+                          for lib in by_pid[child.pid]["libraries"]], [("unknown", True)])
+        self.assertEqual(by_pid[child.pid]["verdict"], "inconclusive")
+        self.assertIn("another one than the process has mapped", by_pid[child.pid]["why"])
+
+
 class Users(NodeTest):
     @needs_root
     @needs_reference
@@ -194,14 +239,14 @@ class Formats(NodeTest):
 
 
 class Watch(NodeTest):
-    def on_terminal(self, columns, *options):
+    def on_terminal(self, columns, *options, interval="0.2"):
         """hwprof node --watch on a terminal of its own: (process, its end, settings before)."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         self.addCleanup(os.close, slave)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         before = termios.tcgetattr(slave)
-        child = subprocess.Popen([BINARY, "node", "--no-ladder", "--watch", "--interval", "0.2",
+        child = subprocess.Popen([BINARY, "node", "--no-ladder", "--watch", "--interval", interval,
                                   *options], stdin=slave, stdout=slave, stderr=slave,
                                  env=environment(), start_new_session=True,
                                  preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -238,6 +283,14 @@ class Watch(NodeTest):
                 self.assertLessEqual(len(line), columns, line)
             end(child, master)
             self.check_left(child, master, slave, before, code, text)
+
+    @needs_reference
+    def test_an_interval_that_is_shorter_than_a_look_leaves_keys_their_turn(self):
+        self.loaded(REFERENCE)
+        child, master, slave, before = self.on_terminal(80, interval="0.0001")
+        text = self.read_until(master, b"since the last look")
+        os.write(master, b"q")
+        self.check_left(child, master, slave, before, 0, text)
 
     @needs_reference
     def test_without_a_terminal_pages_follow_each_other(self):

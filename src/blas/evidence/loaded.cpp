@@ -202,18 +202,22 @@ void LiveWatch::take_maps(pid_t pid, Process& process, std::string_view maps) {
 
 const LibraryFile* LiveWatch::inspect(pid_t pid, const observe::FileMapping& mapping,
                                       bool is_program) {
-  const auto key = std::make_pair(mapping.path, mapping.inode);
+  const auto key = std::make_pair(mapping.path, mapping.file);
   if (const auto known = files_.find(key); known != files_.end()) return known->second.get();
   const auto begin = Clock::now();
   std::unique_ptr<LibraryFile>& file = files_[key];
   if (!mapping.deleted) {
     // As the process sees it: it may live in another mount namespace.
-    const UniqueFd seen = observe::open_foreign(
+    UniqueFd seen = observe::open_foreign(
         {.kind = observe::ForeignFile::Kind::kInRoot, .pid = pid, .path = mapping.path});
-    const std::string name =
-        seen.valid() ? fmt::format("/proc/self/fd/{}", seen.get()) : mapping.path;
-    if (auto found = inspect_file(name, is_program)) {
-      found->elsewhere = seen.valid() && !is_same_file(seen.get(), mapping.path);
+    if (!seen.valid())  // before Linux 5.6
+      seen = UniqueFd(::open(mapping.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    // Another file may lie there by now, or be mounted over it.
+    const bool same = seen.valid() && is_mapped_file(seen.get(), mapping.file);
+    auto found =
+        same ? inspect_file(fmt::format("/proc/self/fd/{}", seen.get()), is_program) : std::nullopt;
+    if (found) {
+      found->elsewhere = !is_same_file(seen.get(), mapping.path);
       file = std::make_unique<LibraryFile>(*std::move(found));
     }
   }

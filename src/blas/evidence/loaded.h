@@ -61,8 +61,8 @@ class LiveWatch {
   Clock::time_point began_ = Clock::now(), next_poll_, now_;
   Clock::duration inspecting_{};  // spent on files in this poll: a cost that does not come back
   std::map<pid_t, Process> processes_;
-  // By path and inode; null: has nothing to do with BLAS.
-  std::map<std::pair<std::string, std::uint64_t>, std::unique_ptr<LibraryFile>> files_;
+  // By path, device and inode; null: has nothing to do with BLAS, or cannot be read.
+  std::map<std::pair<std::string, observe::FileId>, std::unique_ptr<LibraryFile>> files_;
   std::map<std::string, report::LoadedLibrary> loaded_;
   std::vector<report::ChosenCore> ended_;       // of processes that are no more
   std::map<std::string, std::string> refused_;  // reason -> first process

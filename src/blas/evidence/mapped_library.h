@@ -18,6 +18,10 @@ std::optional<std::uint64_t> load_bias(const LibraryFile& file,
 // Through a descriptor of /proc/PID/mem; `error` becomes the errno of what fails.
 ReadMemory memory_of(int memory, int& error);
 
+// Whether the open file is the one that some process has mapped, which its path need not lead to
+// any more: another one may lie there, or be mounted over it.
+bool is_mapped_file(int file, const observe::FileId& mapped);
+
 // Whether what lies at `path` here is the file that is open.
 bool is_same_file(int file, const std::string& path);
 

@@ -17,13 +17,20 @@ namespace {
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Of a file that is gone: all that is left to go by. Kernels in a file of their own do not count.
-MappedBlas deleted_blas(const std::string& path) {
-  MappedBlas one{.chosen = {}, .serves_blas = true, .deleted = true};
+constexpr std::size_t kMostMapsBytes = std::size_t{16} << 20U;
+
+// Of a file that cannot be read its name is all that is left to go by. Kernels in a file of their
+// own do not count.
+bool is_named_as_blas(const std::string& path) {
+  const std::string_view name = last_part(path);
+  return is_blas_file_name(name) || name.starts_with("libscipy_openblas");
+}
+
+MappedBlas unread_blas(const std::string& path, bool deleted, std::string reason) {
+  MappedBlas one{.chosen = {}, .serves_blas = true, .deleted = deleted, .unreadable = !deleted};
   one.chosen.path = path;
   one.chosen.provider = Provider::kUnknown;
-  one.chosen.reason =
-      "the file is no longer at its path, as after an upgrade: the process runs what was there";
+  one.chosen.reason = std::move(reason);
   return one;
 }
 
@@ -58,35 +65,50 @@ std::vector<MappedBlas> each_blas(const std::vector<MappedBlas>& files) {
 }
 
 const ProcessBlas::Known& ProcessBlas::inspect(const Key& key, const observe::ProcessFiles& files,
-                                               const std::string& path, bool is_program) {
+                                               const observe::FileMapping& mapping,
+                                               bool is_program) {
   const auto [at, is_new] = files_.try_emplace(key);
   Known& known = at->second;
   if (!is_new) return known;
-  const UniqueFd file = observe::open_in_root(files, path);
-  if (!file.valid()) return known;
+  const UniqueFd file = observe::open_in_root(files, mapping.path);
+  if (!file.valid()) {
+    known.unreadable = fmt::format("the file cannot be read: {}", std::strerror(errno));
+    return known;
+  }
+  if (!is_mapped_file(file.get(), mapping.file)) {
+    known.unreadable = "the file at its path is another one than the process has mapped";
+    return known;
+  }
   auto found = inspect_file(fmt::format("/proc/self/fd/{}", file.get()), is_program);
   if (!found) return known;
   known.file = std::make_unique<LibraryFile>(*std::move(found));
-  known.elsewhere = !is_same_file(file.get(), path);
+  known.elsewhere = !is_same_file(file.get(), mapping.path);
   return known;
 }
 
-std::vector<MappedBlas> ProcessBlas::mapped_in(pid_t pid, const observe::ProcessFiles& files) {
+std::optional<std::vector<MappedBlas>> ProcessBlas::mapped_in(pid_t pid,
+                                                              const observe::ProcessFiles& files) {
   std::vector<MappedBlas> all;
-  const std::string maps = read_text(files.maps.get()).value_or("");
+  const auto maps = read_text(files.maps.get(), kMostMapsBytes);
+  if (!maps) return std::nullopt;
   const std::string program = observe::program_path(files);
   struct stat root {};
   ::fstat(files.root.get(), &root);
-  for (const observe::FileMapping& mapping : observe::executable_files(maps)) {
+  for (const observe::FileMapping& mapping : observe::executable_files(*maps)) {
     if (mapping.deleted) {
-      const std::string_view name = last_part(mapping.path);
-      if (is_blas_file_name(name) || name.starts_with("libscipy_openblas"))
-        all.push_back(deleted_blas(mapping.path));
+      if (is_named_as_blas(mapping.path))
+        all.push_back(unread_blas(mapping.path, true,
+                                  "the file is no longer at its path, as after an upgrade: the "
+                                  "process runs what was there"));
       continue;
     }
-    const Known& known = inspect({root.st_dev, root.st_ino, mapping.path, mapping.inode}, files,
-                                 mapping.path, mapping.path == program);
-    if (known.file == nullptr) continue;
+    const Known& known = inspect({root.st_dev, root.st_ino, mapping.path, mapping.file}, files,
+                                 mapping, mapping.path == program);
+    if (known.file == nullptr) {
+      if (!known.unreadable.empty() && is_named_as_blas(mapping.path))
+        all.push_back(unread_blas(mapping.path, false, known.unreadable));
+      continue;
+    }
     const LibraryFile& file = *known.file;
     MappedBlas one{.chosen = {},
                    .serves_blas = file.serves_blas,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -27,6 +28,7 @@ struct MappedBlas {
   bool serves_blas = false;   // has an sgemm_ of its own
   bool own_choice = false;    // its own memory tells which kernels it took
   bool elsewhere = false, deleted = false;
+  bool unreadable = false;  // so that nothing but its name is known
 };
 
 // Of the files of one process each BLAS once: what hands its calls on to another file of the same
@@ -36,18 +38,19 @@ std::vector<MappedBlas> each_blas(const std::vector<MappedBlas>& files);
 
 class ProcessBlas {
  public:
-  // By address.
-  std::vector<MappedBlas> mapped_in(pid_t pid, const observe::ProcessFiles& files);
+  // By address. Absent, with errno, where its memory map cannot be read; EFBIG: it is too long.
+  std::optional<std::vector<MappedBlas>> mapped_in(pid_t pid, const observe::ProcessFiles& files);
 
  private:
-  // A file is opened once for all processes that have it: by root folder, path and inode.
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::string, std::uint64_t>;
+  // A file is opened once for all processes that have it: by root folder, path, device and inode.
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::string, observe::FileId>;
   struct Known {
     std::unique_ptr<LibraryFile> file;  // null: has nothing to do with a BLAS
     bool elsewhere = false;
+    std::string unreadable;  // why nothing is known of it
   };
-  const Known& inspect(const Key& key, const observe::ProcessFiles& files, const std::string& path,
-                       bool is_program);
+  const Known& inspect(const Key& key, const observe::ProcessFiles& files,
+                       const observe::FileMapping& mapping, bool is_program);
 
   std::map<Key, Known> files_;
 };

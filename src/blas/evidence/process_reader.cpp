@@ -1,7 +1,6 @@
 #include "src/blas/evidence/process_reader.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,8 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "src/base/spawn.h"
@@ -43,10 +45,14 @@ E known_or_none(std::uint8_t value, E last, E otherwise) {
   return value <= static_cast<std::uint8_t>(last) ? static_cast<E>(value) : otherwise;
 }
 
-constexpr std::size_t kMostLibraries = 8, kVariableBytes = 2048, kValueBytes = 256;
+constexpr std::size_t kMostLibraries = 16, kVariableBytes = 2048, kValueBytes = 256;
+// The kernel gives a new program no more than 6 MiB of arguments and environment (execve(2)); what
+// it calls its environment a process may change.
+constexpr std::size_t kMostEnvironmentBytes = std::size_t{6} << 20U;
+constexpr rlim_t kMostData = rlim_t{512} << 20U;
 
 struct SharedLibrary {
-  std::uint8_t provider, vector_class, elsewhere, deleted;
+  std::uint8_t provider, vector_class, elsewhere, deleted, unreadable;
   std::int32_t threads;  // 0: not known
   FixedText<512> path;
   FixedText<160> reason;
@@ -61,6 +67,7 @@ SharedLibrary shared_of(const MappedBlas& library) {
   to.vector_class = static_cast<std::uint8_t>(chosen.vector_class);
   to.elsewhere = library.elsewhere ? 1 : 0;
   to.deleted = library.deleted ? 1 : 0;
+  to.unreadable = library.unreadable ? 1 : 0;
   to.threads = chosen.threads.value_or(0);
   put_text(chosen.path, to.path);
   put_text(chosen.reason, to.reason);
@@ -78,6 +85,7 @@ MappedBlas library_of(const SharedLibrary& from) {
   chosen.vector_class = known_or_none(from.vector_class, VectorClass::kAvx512, VectorClass::kNone);
   library.elsewhere = from.elsewhere != 0;
   library.deleted = from.deleted != 0;
+  library.unreadable = from.unreadable != 0;
   if (from.threads > 0) chosen.threads = from.threads;
   chosen.path = text_in(from.path);
   chosen.reason = text_in(from.reason);
@@ -87,15 +95,27 @@ MappedBlas library_of(const SharedLibrary& from) {
   return library;
 }
 
-// "NAME=VALUE", each ended by a zero.
-void put_variables(const Variables& variables, FixedText<kVariableBytes>& to) {
+// "NAME=VALUE", each ended by a zero. False: not all of it.
+bool put_variables(const Variables& variables, FixedText<kVariableBytes>& to) {
+  bool all = true;
   std::size_t used = 0;
   for (const auto& [name, value] : variables) {
     const std::string entry = name + "=" + value.substr(0, kValueBytes);
-    if (used + entry.size() + 1 >= to.size()) return;
+    if (used + entry.size() + 1 >= to.size()) return false;
+    all = all && value.size() <= kValueBytes;
     entry.copy(to.data() + used, entry.size());
     used += entry.size() + 1;
   }
+  return all;
+}
+
+// A process may have memory maps, files and variables that take more memory than the machine has.
+void limit_data() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_cur, kMostData);
+  limit.rlim_max = std::min(limit.rlim_max, limit.rlim_cur);
+  static_cast<void>(::setrlimit(RLIMIT_DATA, &limit));
 }
 
 // While there are rights to do so with.
@@ -117,124 +137,176 @@ std::vector<int> descriptors_of(const std::vector<observe::ProcessFiles>& all) {
   return kept;
 }
 
-}  // namespace
-
-struct ProcessReader::Shared {
+// Of one process.
+struct SharedProcess {
   std::uint32_t done;  // all below is there
   std::int32_t error;  // errno; 0: it could be read
   std::int32_t environment_error;
+  std::uint32_t variables_cut;
   std::uint32_t library_count;
   std::array<SharedLibrary, kMostLibraries> libraries;
   FixedText<kVariableBytes> variables;
 };
 
-void ProcessReader::Unmap::operator()(Shared* shared) const { ::munmap(shared, bytes); }
-
-Result<ProcessReader> ProcessReader::start(std::vector<pid_t> pids, const Account& account) {
-  const std::size_t bytes = std::max<std::size_t>(1, pids.size()) * sizeof(Shared);
-  // The kernel's zeroes are processes that were not read; what is not touched takes no memory.
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    return environment_error(errno, fmt::format("mmap: {}", std::strerror(errno)));
-  ProcessReader reader(std::move(pids), SharedMemory(static_cast<Shared*>(memory), Unmap{bytes}));
-  reader.pid_ = ::fork();
-  if (reader.pid_ < 0)
-    return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
-  if (reader.pid_ == 0) reader.read(account);
-  TRY(reader.ended_, watch_child(reader.pid_));
-  return reader;
-}
-
-// The process from its first moment to its last.
-void ProcessReader::read(const Account& account) try {
-  SignalWatch::restore_in_child();
-  // Nothing to say, and no terminal to say it on.
-  observe::keep_variables({});
-  observe::leave_what_is_hwprofs({});
-  allow_descriptors(observe::kFilesOfProcess * pids_.size() + 64);
-  const std::vector<observe::ProcessFiles> files = observe::open_process_files(pids_, account);
-  if (!observe::enter_sandbox(account, descriptors_of(files))) ::_exit(1);
-  // Nothing above has read what a process wrote; nothing below has rights that its user has not.
-  ProcessBlas blas;
-  for (std::size_t i = 0; i < pids_.size(); ++i) {
-    Shared& to = shared_.get()[i];
-    const observe::ProcessFiles& from = files[i];
-    to.error = from.error;
-    if (from.error == 0) {
-      const auto libraries = each_blas(blas.mapped_in(pids_[i], from));
-      for (const MappedBlas& library : libraries)
-        if (to.library_count < to.libraries.size())
-          to.libraries.at(to.library_count++) = shared_of(library);
-      // Of interest where there is a BLAS to be shaped.
-      if (!libraries.empty()) {
-        errno = from.environment_error;
-        const auto text = from.environment.valid() ? read_text(from.environment.get())
-                                                   : std::optional<std::string>();
-        to.environment_error = text ? 0 : errno;
-        if (text) put_variables(telling_variables(*text), to.variables);
-      }
-    }
-    to.done = 1;
+// No text of the reader's own; what errno says is hwprof's to say.
+std::string why_unread(int error) {
+  switch (error) {
+    case ENOENT:
+    case ESRCH:
+      return "ended meanwhile";
+    case EACCES:
+    case EPERM:
+      return "has rights that its user does not have, or lets nobody look";
+    case EFBIG:
+      return "its memory map is longer than 16 MiB";
+    case ENOMEM:
+      return "to read it takes more memory than a reader has";
+    default:
+      return std::strerror(error);
   }
-  ::_exit(0);
-} catch (...) {  // of memory
-  ::_exit(1);
 }
 
-ReadProcess ProcessReader::taken(const Shared& written, const std::string& unread) {
+ReadProcess taken(const SharedProcess& written) {
   ReadProcess process;
-  if (written.done == 0) {
-    process.reason = unread;
-    return process;
-  }
-  if (written.error == ENOENT || written.error == ESRCH) {
-    process.reason = "ended meanwhile";
-    return process;
-  }
   if (written.error != 0) {
-    process.reason = written.error == EACCES || written.error == EPERM
-                         ? "has rights that its user does not have, or lets nobody look"
-                         : std::strerror(written.error);
+    process.reason = why_unread(written.error);
     return process;
   }
   process.read = true;
   const auto count = std::min<std::size_t>(written.library_count, written.libraries.size());
   for (std::size_t i = 0; i < count; ++i)
     process.libraries.push_back(library_of(written.libraries.at(i)));
-  if (written.environment_error != 0)
-    process.environment_reason = std::strerror(written.environment_error);
+  process.more_libraries = written.library_count - count;
+  if (written.environment_error != 0) {
+    process.environment_reason = written.environment_error == EFBIG
+                                     ? "it is longer than 6 MiB"
+                                     : std::strerror(written.environment_error);
+  } else if (written.variables_cut != 0) {
+    process.environment_reason = "only the first 2 KiB, and 256 bytes of each, are known";
+  }
   const std::string_view text(written.variables.data(), written.variables.size());
   process.variables = telling_variables(text);
   return process;
 }
 
-std::vector<ReadProcess> ProcessReader::finish(std::chrono::steady_clock::time_point deadline) {
-  using std::chrono::milliseconds;
-  const auto left =
-      std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-  pollfd event{ended_.get(), POLLIN, 0};
-  const int ready = retry_interrupted(
-      [&] { return ::poll(&event, 1, static_cast<int>(std::max<std::int64_t>(0, left))); });
-  int status = 0;
-  std::string unread = "its reader took too long, and was ended";
-  if (ready > 0 && ::waitpid(pid_, &status, 0) == pid_) {
-    unread = "its reader " + how_it_ended(status);
-  } else {
-    end_child(pid_);
+void read_process(ProcessBlas& blas, pid_t pid, const observe::ProcessFiles& from,
+                  SharedProcess& to) try {
+  to.error = from.error;
+  if (from.error != 0) return;
+  errno = 0;
+  const auto mapped = blas.mapped_in(pid, from);
+  if (!mapped) {
+    to.error = errno != 0 ? errno : ESRCH;
+    return;
   }
+  const auto libraries = each_blas(*mapped);
+  to.library_count = static_cast<std::uint32_t>(libraries.size());
+  for (std::size_t i = 0; i < std::min(libraries.size(), to.libraries.size()); ++i)
+    to.libraries.at(i) = shared_of(libraries[i]);
+  if (libraries.empty()) return;  // of interest where there is a BLAS to be shaped
+  errno = from.environment_error;
+  const auto text = from.environment.valid()
+                        ? read_text(from.environment.get(), kMostEnvironmentBytes)
+                        : std::optional<std::string>();
+  to.environment_error = text ? 0 : errno;
+  if (text) to.variables_cut = put_variables(telling_variables(*text), to.variables) ? 0 : 1;
+} catch (const std::bad_alloc&) {
+  to.library_count = 0;
+  to.error = ENOMEM;
+}
+
+}  // namespace
+
+struct ProcessReader::Shared {
+  std::atomic<std::uint32_t> steps, at;
+  // As many as there are pids.
+  SharedProcess* processes() { return reinterpret_cast<SharedProcess*>(this + 1); }
+};
+
+void ProcessReader::Unmap::operator()(Shared* shared) const { ::munmap(shared, bytes); }
+
+Result<ProcessReader> ProcessReader::start(std::vector<pid_t> pids, const Account& account) {
+  const std::size_t bytes = sizeof(Shared) + pids.size() * sizeof(SharedProcess);
+  // The kernel's zeroes are processes that were not read; what is not touched takes no memory.
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return environment_error(errno, fmt::format("mmap: {}", std::strerror(errno)));
+  ProcessReader reader(std::move(pids), SharedMemory(static_cast<Shared*>(memory), Unmap{bytes}));
+  const pid_t parent = ::getpid();
+  reader.pid_ = ::fork();
+  if (reader.pid_ < 0)
+    return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (reader.pid_ == 0) reader.read(account, parent);
+  // The readers that are started from now on could write into it.
+  if (::madvise(memory, bytes, MADV_DONTFORK) != 0) {
+    const int code = errno;
+    end_child(reader.pid_);
+    return environment_error(code, fmt::format("madvise: {}", std::strerror(code)));
+  }
+  TRY(reader.ended_, watch_child(reader.pid_));
+  return reader;
+}
+
+// The process from its first moment to its last.
+void ProcessReader::read(const Account& account, pid_t parent) try {
+  observe::end_with_parent(parent);
+  SignalWatch::restore_in_child();
+  // Nothing to say, and no terminal to say it on.
+  observe::keep_variables({});
+  observe::leave_what_is_hwprofs({});
+  allow_descriptors(observe::kFilesOfProcess * pids_.size() + 64);
+  limit_data();
+  const auto next = [&](std::size_t at) {
+    shared_->at = static_cast<std::uint32_t>(at);
+    ++shared_->steps;
+  };
+  const auto files = observe::open_process_files(pids_, account, next);
+  if (!observe::enter_sandbox(account, descriptors_of(files))) ::_exit(1);
+  // Nothing above has read what a process wrote; nothing below has rights that its user has not.
+  ProcessBlas blas;
+  for (std::size_t i = 0; i < pids_.size(); ++i) {
+    next(i);
+    read_process(blas, pids_[i], files[i], shared_->processes()[i]);
+    std::atomic_ref(shared_->processes()[i].done) = 1;
+  }
+  ::_exit(0);
+} catch (...) {  // of memory
+  ::_exit(1);
+}
+
+std::uint32_t ProcessReader::steps() const { return shared_->steps; }
+
+std::size_t ProcessReader::at() const {
+  return std::min<std::size_t>(shared_->at, pids_.empty() ? 0 : pids_.size() - 1);
+}
+
+void ProcessReader::kill() const {
+  if (ended_.valid()) ::kill(pid_, SIGKILL);
+}
+
+bool ProcessReader::end(std::chrono::steady_clock::time_point deadline) {
+  if (!ended_.valid()) return true;
+  int status = 0;
+  kill();  // to one that has ended already it is nothing
+  if (!reap_until(pid_, deadline, status)) return false;
   ended_.reset();
-  std::vector<ReadProcess> all;
+  how_it_ended_ = hwprof::how_it_ended(status);
+  return true;
+}
+
+std::vector<std::optional<ReadProcess>> ProcessReader::results() const {
+  std::vector<std::optional<ReadProcess>> all;
   for (std::size_t i = 0; i < pids_.size(); ++i) {
     // A copy: something that it left behind could go on writing.
-    const auto copy = std::make_unique<Shared>(shared_.get()[i]);
-    all.push_back(taken(*copy, unread));
+    const auto copy = std::make_unique<SharedProcess>(shared_->processes()[i]);
+    all.push_back(copy->done != 0 ? std::optional(taken(*copy)) : std::nullopt);
   }
   return all;
 }
 
 ProcessReader::~ProcessReader() {
-  if (ended_.valid()) end_child(pid_);
+  if (ended_.valid()) end(std::chrono::steady_clock::now() + std::chrono::seconds(1));
 }
 
 }  // namespace hwprof::blas

@@ -9,7 +9,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,9 @@ struct ReadProcess {
   bool read = false;
   std::string reason;                 // why not
   std::vector<MappedBlas> libraries;  // each BLAS once
+  std::size_t more_libraries = 0;     // that there was no room for
   Variables variables;
-  std::string environment_reason;  // why none is known
+  std::string environment_reason;  // why none is known, or not all
 };
 
 class ProcessReader {
@@ -37,13 +40,26 @@ class ProcessReader {
   ProcessReader& operator=(ProcessReader&&) = default;
   ~ProcessReader();
 
-  // By pid, in the order of start(). One that has not ended by then is killed, and what it had not
-  // read says so.
-  std::vector<ReadProcess> finish(std::chrono::steady_clock::time_point deadline);
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] int descriptor() const { return ended_.get(); }  // readable once it has ended
+  // Changes as it goes on.
+  [[nodiscard]] std::uint32_t steps() const;
+  // The number of the process that it opens or reads.
+  [[nodiscard]] std::size_t at() const;
+
+  void kill() const;
+  // Kills it, and waits for its end. False: it does not end, since it waits in the kernel.
+  bool end(std::chrono::steady_clock::time_point deadline);
+  // Not waited for any more.
+  void leave() { ended_.reset(); }
+  // By pid, in the order of start(); absent is what it has not read. Once it has ended, or was
+  // killed.
+  [[nodiscard]] std::vector<std::optional<ReadProcess>> results() const;
+  [[nodiscard]] const std::string& how_it_ended() const { return how_it_ended_; }
   [[nodiscard]] const std::vector<pid_t>& pids() const { return pids_; }
 
  private:
-  struct Shared;  // of one process, in memory that both have
+  struct Shared;  // memory that both have
   struct Unmap {
     std::size_t bytes = 0;
     void operator()(Shared* shared) const;
@@ -51,13 +67,13 @@ class ProcessReader {
   using SharedMemory = std::unique_ptr<Shared, Unmap>;
   ProcessReader(std::vector<pid_t> pids, SharedMemory shared)
       : pids_(std::move(pids)), shared_(std::move(shared)) {}
-  [[noreturn]] void read(const Account& account);
-  static ReadProcess taken(const Shared& written, const std::string& unread);
+  [[noreturn]] void read(const Account& account, pid_t parent);
 
   std::vector<pid_t> pids_;
   SharedMemory shared_;
   pid_t pid_ = 0;
-  UniqueFd ended_;  // readable then; invalid once it was waited for
+  UniqueFd ended_;  // invalid once it was waited for
+  std::string how_it_ended_;
 };
 
 // Of one reader: what it opens must fit into its descriptors.

@@ -1,27 +1,28 @@
 #include "src/commands/node/look.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <set>
 #include <tuple>
-#include <vector>
+#include <type_traits>
 
 #include "counters/machine/affinity.h"
 #include "src/base/account.h"
 #include "src/base/text.h"
 #include "src/base/utc.h"
-#include "src/blas/evidence/process_reader.h"
-#include "src/observe/proc/process_list.h"
+#include "src/blas/evidence/process_readers.h"
+#include "src/observe/monitor/process_texts.h"
 
 namespace hwprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// For all readers together. What a user makes hang costs this once, and his own rows.
-constexpr std::chrono::seconds kLongestLook{5};
 
 void count_unread(const std::string& reason, pid_t pid, report::Node& node) {
   const auto known = std::find_if(node.unread.begin(), node.unread.end(),
@@ -45,6 +46,7 @@ report::NodeLibrary node_library(blas::MappedBlas read) {
   library.reason = std::move(read.chosen.reason);
   library.elsewhere = read.elsewhere;
   library.deleted = read.deleted;
+  library.unreadable = read.unreadable;
   return library;
 }
 
@@ -56,10 +58,11 @@ report::NodeProcess node_process(const ListedProcess& listed, blas::ReadProcess 
   process.threads = listed.threads;
   for (blas::MappedBlas& library : read.libraries)
     process.libraries.push_back(node_library(std::move(library)));
+  process.more_libraries = read.more_libraries;
   for (const auto& [name, value] : read.variables)
     if (!names_job(name)) process.environment.emplace(name, value);
   process.environment_reason = std::move(read.environment_reason);
-  Job job = job_of_cgroup(read_text_file(fmt::format("/proc/{}/cgroup", listed.pid)).value_or(""));
+  Job job = job_of_cgroup(listed.cgroup);
   // The cgroup of a scheduler is surer than a variable, a variable than a mere session.
   if (!job.name.starts_with("slurm ")) {
     if (Job by_variable = job_of_variables(read.variables); !by_variable.name.empty())
@@ -70,13 +73,33 @@ report::NodeProcess node_process(const ListedProcess& listed, blas::ReadProcess 
   return process;
 }
 
+constexpr const char* kHeld = "its reader waited in the kernel for what /proc tells of it";
+
+// What goes from one look to the next.
+enum class KnownOf : std::uint8_t { kProcess, kReader };
+struct LeftNumbers {
+  pid_t reader, process;
+  uid_t user;
+  bool of_texts;
+};
+template <class Numbers>
+void put_known(KnownOf what, const Numbers& numbers, std::string& bytes) {
+  static_assert(std::is_trivially_copyable_v<Numbers>);
+  bytes.push_back(static_cast<char>(what));
+  bytes.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
+}
+template <class Numbers>
+std::optional<Numbers> take_one(KnownOf what, std::string_view& bytes) {
+  if (bytes.front() != static_cast<char>(what) || bytes.size() < 1 + sizeof(Numbers))
+    return std::nullopt;
+  Numbers numbers;
+  std::memcpy(&numbers, bytes.data() + 1, sizeof numbers);
+  bytes.remove_prefix(1 + sizeof numbers);
+  return numbers;
+}
+
 // One reader has the rights of one user, with his group and groups.
 using RightsKey = std::tuple<uid_t, gid_t, std::vector<gid_t>>;
-
-struct SameRights {
-  std::vector<std::size_t> of;  // numbers in the list of processes
-  std::vector<pid_t> pids;
-};
 
 // Most of the time is the kernel's, which writes a line for each mapping: each CPU does a part.
 std::size_t most_of_one_reader(std::size_t processes) {
@@ -85,24 +108,19 @@ std::size_t most_of_one_reader(std::size_t processes) {
                     blas::kMostProcessesOfReader);
 }
 
-std::vector<std::pair<Account, SameRights>> by_rights(const std::vector<ListedProcess>& processes) {
+std::vector<blas::ReaderTask> by_rights(const std::vector<ListedProcess>& processes) {
   const std::size_t most = most_of_one_reader(processes.size());
   std::map<RightsKey, std::size_t> open;
-  std::vector<std::pair<Account, SameRights>> all;
-  for (std::size_t i = 0; i < processes.size(); ++i) {
-    const Account& starter = processes[i].starter;
+  std::vector<blas::ReaderTask> all;
+  for (const ListedProcess& process : processes) {
+    const Account& starter = ::geteuid() == 0 ? process.starter : own_account();
     const auto [at, is_new] =
         open.try_emplace({starter.uid, starter.gid, starter.groups}, all.size());
-    if (is_new) {
-      all.emplace_back(starter, SameRights{});
-    } else if (all[at->second].second.pids.size() >= most) {
-      at->second = all.size();
-      all.emplace_back(starter, SameRights{});
-    }
-    SameRights& group = all[at->second].second;
-    group.of.push_back(i);
-    group.pids.push_back(processes[i].pid);
+    if (!is_new && all[at->second].pids.size() >= most) at->second = all.size();
+    if (at->second == all.size()) all.push_back({starter, {}});
+    all[at->second].pids.push_back(process.pid);
   }
+  blas::put_known_users_first(all);
   return all;
 }
 
@@ -110,6 +128,60 @@ std::vector<std::pair<Account, SameRights>> by_rights(const std::vector<ListedPr
 
 NodeLook::NodeLook(Machine machine, std::optional<uid_t> user, std::string user_name)
     : machine_(std::move(machine)), user_(user), user_name_(std::move(user_name)) {}
+
+void NodeLook::forget_ended() {
+  std::erase_if(left_, [](const Left& one) {
+    pollfd event{one.ended->get(), POLLIN, 0};
+    return !one.ended->valid() || ::poll(&event, 1, 0) > 0;
+  });
+}
+
+void NodeLook::add_left(pid_t reader, pid_t process, uid_t user, bool of_texts) {
+  UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, reader, 0)));
+  left_.push_back({reader, process, user, of_texts, std::make_shared<UniqueFd>(std::move(ended))});
+}
+
+// By pid: whose texts could be read and who may be looked at.
+Result<std::vector<ListedProcess>> NodeLook::list(report::Node& node) {
+  std::set<pid_t> passed;
+  for (const Left& one : left_)
+    if (one.of_texts) passed.insert(one.process);
+  TRY(observe::TextsOfAll all, observe::read_process_texts(passed));
+  for (const auto& [process, reader] : all.left) add_left(reader, process, 0, true);
+  for (const pid_t pid : passed) count_unread(kHeld, pid, node);
+  for (const pid_t pid : all.held) count_unread(kHeld, pid, node);
+  for (const pid_t pid : all.untold)
+    count_unread("there was no time for it: others hold who reads of them in /proc", pid, node);
+  std::vector<ListedProcess> processes;
+  const bool root = ::geteuid() == 0;
+  for (observe::ProcessTexts& texts : all.texts) {
+    auto process = listed_process(texts.pid, texts.stat, texts.status);
+    if (!process || (user_ && process->user != *user_)) continue;
+    if (!root && process->user != ::geteuid()) {
+      count_unread("of other users: run hwprof as root", process->pid, node);
+      continue;
+    }
+    process->cgroup = std::move(texts.cgroup);
+    processes.push_back(*std::move(process));
+  }
+  return processes;
+}
+
+void NodeLook::add_process(const ListedProcess& listed, blas::ReadProcess read, double now_s,
+                           report::Node& node) {
+  report::NodeProcess process = node_process(listed, std::move(read));
+  process.user = name_of_user(listed.user, names_);
+  const auto before = seen_before_.find(listed.pid);
+  if (before != seen_before_.end() && before->second.start_ticks == listed.start_ticks &&
+      now_s > before->second.at_s) {
+    process.cpus_used = (listed.cpu_s - before->second.cpu_s) / (now_s - before->second.at_s);
+    process.cpus_used_over = report::CpuOver::kInterval;
+  } else {
+    process.cpus_used = cpus_used_in_life(listed, now_s);
+  }
+  seen_[listed.pid] = {listed.pid, listed.start_ticks, listed.cpu_s, now_s};
+  node.processes.push_back(std::move(process));
+}
 
 Result<report::Node> NodeLook::look() {
   const auto begin = Clock::now();
@@ -119,57 +191,63 @@ Result<report::Node> NodeLook::look() {
   node.user = user_name_;
   node.started_utc = utc_now();
   const double now_s = seconds_after_boot();
-  std::vector<ListedProcess> processes = list_processes();
-  const bool root = ::geteuid() == 0;
-  std::erase_if(processes, [&](const ListedProcess& process) {
-    if (user_ && process.user != *user_) return true;
-    if (root || process.user == ::geteuid()) return false;
-    count_unread("of other users: run hwprof as root", process.pid, node);
-    return true;
-  });
+  forget_ended();
+  TRY(const std::vector<ListedProcess> processes, list(node));
+  std::map<pid_t, const ListedProcess*> by_pid;
+  for (const ListedProcess& process : processes) by_pid[process.pid] = &process;
 
-  // All at once; nothing is taken from one before the last has been started.
-  std::vector<std::pair<Account, SameRights>> groups = by_rights(processes);
-  std::vector<std::optional<blas::ProcessReader>> readers;
-  for (auto& [starter, group] : groups) {
-    TRY(blas::ProcessReader reader,
-        blas::ProcessReader::start(group.pids, root ? starter : own_account()));
-    readers.emplace_back(std::move(reader));
-  }
-  std::map<pid_t, Seen> seen;
-  std::map<uid_t, std::string> names;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const SameRights& group = groups[i].second;
-    std::vector<blas::ReadProcess> read = readers[i]->finish(begin + kLongestLook);
-    for (std::size_t j = 0; j < group.of.size(); ++j) {
-      const ListedProcess& listed = processes[group.of[j]];
-      if (!read[j].read) {
-        count_unread(read[j].reason, listed.pid, node);
+  const std::vector<blas::ReaderTask> tasks = by_rights(processes);
+  std::vector<blas::LeftReader> left;
+  for (const Left& one : left_)
+    if (!one.of_texts) left.push_back({one.reader, one.user});
+  const std::size_t left_before = left.size();
+  TRY(auto read, blas::read_processes(tasks, left));
+  for (std::size_t i = left_before; i < left.size(); ++i)
+    add_left(left[i].reader, 0, left[i].user, false);
+  seen_before_ = std::exchange(seen_, {});
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (std::size_t j = 0; j < tasks[i].pids.size(); ++j) {
+      const pid_t pid = tasks[i].pids[j];
+      if (!read[i][j].read) {
+        count_unread(read[i][j].reason, pid, node);
         continue;
       }
       ++node.looked_at;
-      if (read[j].libraries.empty()) continue;
-      report::NodeProcess process = node_process(listed, std::move(read[j]));
-      process.user = name_of_user(listed.user, names);
-      const auto before = seen_.find(listed.pid);
-      if (before != seen_.end() && before->second.start_ticks == listed.start_ticks &&
-          now_s > before->second.at_s) {
-        process.cpus_used = (listed.cpu_s - before->second.cpu_s) / (now_s - before->second.at_s);
-        process.cpus_used_over = report::CpuOver::kInterval;
-      } else {
-        process.cpus_used = cpus_used_in_life(listed, now_s);
-      }
-      seen[listed.pid] = {listed.start_ticks, listed.cpu_s, now_s};
-      node.processes.push_back(std::move(process));
+      if (!read[i][j].libraries.empty())
+        add_process(*by_pid[pid], std::move(read[i][j]), now_s, node);
     }
   }
-  seen_ = std::move(seen);
   std::sort(node.processes.begin(), node.processes.end(), [](const auto& a, const auto& b) {
     const double one = a.cpus_used.value_or(0), other = b.cpus_used.value_or(0);
     return one != other ? one > other : a.pid < b.pid;
   });
   node.look_s = std::chrono::duration<double>(Clock::now() - begin).count();
   return node;
+}
+
+std::string NodeLook::known() const {
+  std::string bytes;
+  for (const auto& [pid, seen] : seen_) put_known(KnownOf::kProcess, seen, bytes);
+  for (const Left& one : left_)
+    put_known(KnownOf::kReader, LeftNumbers{one.reader, one.process, one.user, one.of_texts},
+              bytes);
+  return bytes;
+}
+
+void NodeLook::take_known(std::string_view bytes) {
+  forget_ended();
+  seen_.clear();
+  while (!bytes.empty()) {
+    if (const auto seen = take_one<Seen>(KnownOf::kProcess, bytes)) {
+      seen_[seen->pid] = *seen;
+    } else if (const auto left = take_one<LeftNumbers>(KnownOf::kReader, bytes)) {
+      const bool is_new = std::none_of(left_.begin(), left_.end(),
+                                       [&](const Left& one) { return one.reader == left->reader; });
+      if (is_new) add_left(left->reader, left->process, left->user, left->of_texts);
+    } else {
+      return;
+    }
+  }
 }
 
 void judge_node(const blas::LoadedContext& context, report::Node& node) {
@@ -181,6 +259,10 @@ void judge_node(const blas::LoadedContext& context, report::Node& node) {
         static_cast<report::Blas&>(verdict) = library;
         verdict.why = "its file was replaced or removed since the process began";
         verdict.fix = "restart the process";
+      } else if (library.unreadable) {
+        static_cast<report::Blas&>(verdict) = library;
+        verdict.why = library.reason;
+        verdict.fix = "hwprof attach PID";
       } else {
         verdict = blas::judge_loaded(context, library, process.environment);
       }

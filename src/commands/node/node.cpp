@@ -1,7 +1,7 @@
 // `hwprof node`: which BLAS each running process of the machine has, from the outside.
 #include <memory>
 #include <optional>
-#include <utility>
+#include <string_view>
 
 #include "counters/machine.h"
 #include "counters/machine/affinity.h"
@@ -56,25 +56,26 @@ Result<int> run_node(const NodeCommand& options) {
   blas::LoadedContext context{
       .cpu = blas::visible_cpu(machine), .installed = blas::installed_blas(), .ladder = {}};
   NodeLook looks(machine, user, options.user);
-  // Before anything is measured, which would use the CPUs that they use.
-  TRY(report::Node node, looks.look());
-  measure_machine(options, node, context);
+  report::Node node;
   if (!options.watch) {
+    // Before anything is measured, which would use the CPUs that they use.
+    TRY(node, looks.look());
+    measure_machine(options, node, context);
     judge_node(context, node);
     TRY(report::write_report(node, {report::node_document, report::node_json, report::node_csv},
                              options.output));
     return 0;
   }
-  bool first = true;
-  return watch_pages(options.interval_s, [&]() -> Result<std::string> {
-    if (!std::exchange(first, false)) {
-      TRY(node, looks.look());
-    }
-    node.blas.reset();  // what is measured once is no part of a view that changes
-    node.blas_reason.clear();
-    judge_node(context, node);
-    return report::rendered(report::node_document(node), options.output);
-  });
+  // What is measured once is no part of a view that changes.
+  measure_machine(options, node, context);
+  return watch_pages(
+      options.interval_s,
+      [&]() -> Result<Page> {
+        TRY(report::Node seen, looks.look());
+        judge_node(context, seen);
+        return Page{report::rendered(report::node_document(seen), options.output), looks.known()};
+      },
+      [&](std::string_view known) { looks.take_known(known); });
 }
 
 }  // namespace

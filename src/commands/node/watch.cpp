@@ -3,17 +3,24 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <string_view>
+#include <cstring>
+#include <optional>
+#include <utility>
 
+#include "src/base/files.h"
+#include "src/base/spawn.h"
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
+#include "src/observe/monitor/sandbox.h"
 #include "src/observe/proc/signals.h"
 #include "src/report/render/write_report.h"
 
@@ -92,21 +99,97 @@ Ending take_keys(bool& keys) {
   return {text.find_first_of("qQ") != std::string_view::npos, 0};
 }
 
-// Until `next`, or the end.
-Ending wait_until(SignalWatch& signals, bool& keys, Clock::time_point next) {
+// Until `next`, or until `descriptor` can be read, or the end.
+Ending wait_for(SignalWatch& signals, bool& keys, int descriptor, Clock::time_point next) {
   using std::chrono::milliseconds;
   while (true) {
     const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
-    if (left <= 0) return {};
-    std::array<pollfd, 2> events{{{signals.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}}};
-    const auto longest = static_cast<int>(std::min<std::int64_t>(left, 1'000'000));
-    if (::poll(events.data(), keys ? 2 : 1, longest) <= 0) continue;
-    Ending end;
-    if (events[0].revents != 0) end = take_signals(signals);
-    if (!end.over && keys && events[1].revents != 0) end = take_keys(keys);
-    if (end.over) return end;
+    // A negative descriptor is passed over (poll(2)).
+    std::array<pollfd, 3> events{{{signals.descriptor(), POLLIN, 0},
+                                  {keys ? STDIN_FILENO : -1, POLLIN, 0},
+                                  {descriptor, POLLIN, 0}}};
+    const auto longest = static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+    // Looked at once, however late it is.
+    if (::poll(events.data(), events.size(), longest) > 0) {
+      Ending end;
+      if (events[0].revents != 0) end = take_signals(signals);
+      if (!end.over && events[1].revents != 0) end = take_keys(keys);
+      if (end.over || events[2].revents != 0) return end;
+    }
+    if (Clock::now() >= next) return {};
   }
 }
+
+// A look in a process of its own, which is ended where nobody waits for it any more.
+class LookProcess {
+ public:
+  static Result<LookProcess> start(const std::function<Result<Page>()>& look) {
+    TRY(Pipe said, make_pipe());
+    LookProcess process;
+    const pid_t parent = ::getpid();
+    process.pid_ = ::fork();
+    if (process.pid_ < 0)
+      return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
+    if (process.pid_ == 0) run(look, said.writer.get(), parent);
+    process.said_ = std::move(said.reader);
+    return process;
+  }
+  LookProcess(LookProcess&& other) noexcept
+      : pid_(std::exchange(other.pid_, 0)), said_(std::move(other.said_)) {}
+  LookProcess& operator=(LookProcess&&) = delete;
+  ~LookProcess() {
+    if (pid_ > 0) end_child(pid_);
+  }
+
+  [[nodiscard]] int descriptor() const { return said_.get(); }
+  // What it says by now; false: that was all.
+  bool take() {
+    std::array<char, 65536> part{};
+    const ssize_t got =
+        retry_interrupted([&] { return ::read(said_.get(), part.data(), part.size()); });
+    if (got > 0) bytes_.append(part.data(), static_cast<std::size_t>(got));
+    return got > 0;
+  }
+  Result<Page> page() {
+    int status = 0;
+    ::waitpid(std::exchange(pid_, 0), &status, 0);
+    Head head;
+    if (bytes_.size() < sizeof head)
+      return environment_error(0, "the process that looks " + how_it_ended(status));
+    std::memcpy(&head, bytes_.data(), sizeof head);
+    Page page{bytes_.substr(sizeof head, head.text_bytes),
+              bytes_.substr(sizeof head + head.text_bytes)};
+    if (head.failed)
+      return tl::make_unexpected(Error{Fault::kEnvironment, head.code, page.text, page.known});
+    return page;
+  }
+
+ private:
+  struct Head {
+    bool failed = false;
+    int code = 0;
+    std::uint64_t text_bytes = 0;
+  };
+  LookProcess() = default;
+
+  // Its signals are its parent's to take.
+  [[noreturn]] static void run(const std::function<Result<Page>()>& look, int to,
+                               pid_t parent) try {
+    observe::end_with_parent(parent);
+    const Result<Page> page = look();
+    const Page failed = page ? Page{} : Page{page.error().what, page.error().hint};
+    const Page& said = page ? *page : failed;
+    const Head head{!page, page ? 0 : page.error().code, said.text.size()};
+    std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+    ::_exit(write_all(to, bytes + said.text + said.known) == 0 ? 0 : 1);
+  } catch (...) {  // of memory
+    ::_exit(1);
+  }
+
+  pid_t pid_ = 0;
+  UniqueFd said_;
+  std::string bytes_;
+};
 
 }  // namespace
 
@@ -124,7 +207,8 @@ std::string cut_to_rows(const std::string& page, std::size_t rows) {
   return cut;
 }
 
-Result<int> watch_pages(double interval_s, const std::function<Result<std::string>()>& frame) {
+Result<int> watch_pages(double interval_s, const std::function<Result<Page>()>& look,
+                        const std::function<void(std::string_view known)>& take) {
   TRY(SignalWatch signals, SignalWatch::begin());
   ignore_closed_pipes();
   const auto interval =
@@ -134,14 +218,22 @@ Result<int> watch_pages(double interval_s, const std::function<Result<std::strin
   bool keys = screen && screen->keys();
   auto next = Clock::now();
   while (true) {
-    TRY(const std::string page, frame());
+    TRY(LookProcess process, LookProcess::start(look));
+    do {
+      const Ending end = wait_for(signals, keys, process.descriptor(), Clock::time_point::max());
+      if (end.over) return end.code;
+    } while (process.take());
+    // A signal of the terminal's may have ended it, too.
+    if (const Ending end = take_signals(signals); end.over) return end.code;
+    TRY(const Page page, process.page());
+    take(page.known);
     if (screen) {
-      TRY(Screen::show(page));
+      TRY(Screen::show(page.text));
     } else {
-      TRY(report::write_stdout(page + "\n"));
+      TRY(report::write_stdout(page.text + "\n"));
     }
     next = std::max(next + interval, Clock::now());  // what was missed is left out
-    const Ending end = wait_until(signals, keys, next);
+    const Ending end = wait_for(signals, keys, -1, next);
     if (end.over) return end.code;
   }
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "src/observe/proc/foreign_file.h"
+#include "src/observe/proc/same_program.h"
 
 namespace hwprof::observe {
 namespace {
@@ -22,7 +23,6 @@ void open_maps(pid_t pid, ProcessFiles& files) {
   files.error = files.maps.valid() ? 0 : errno;
 }
 
-// Its memory takes more than the right to look where Yama says so (ptrace_scope), which root has.
 void open_memory(pid_t pid, ProcessFiles& files) {
   files.memory = open_file_of(pid, "mem");
   files.memory_error = files.memory.valid() ? 0 : errno;
@@ -35,42 +35,52 @@ void open_rest(pid_t pid, ProcessFiles& files) {
   files.root = open_file_of(pid, "root", O_PATH | O_DIRECTORY);
 }
 
+void open_all(pid_t pid, ProcessFiles& files) {
+  open_maps(pid, files);
+  if (files.error != 0) return;
+  open_memory(pid, files);
+  open_rest(pid, files);
+}
+
+// A user's own memory takes more than the right to look where Yama says so (ptrace_scope), which
+// root has: of a program that the user may look into, and of no other.
+void open_memory_as_root(pid_t pid, const Account& account, ProcessFiles& files) {
+  files.memory = open_of_one_program(pid, [&]() -> UniqueFd {
+    {
+      const ActingAs user(account);
+      if (!user.valid()) return {};
+      files.maps = open_file_of(pid, "maps");
+      if (!files.maps.valid()) return {};
+    }
+    return open_file_of(pid, "mem");
+  });
+  files.memory_error = files.memory.valid() ? 0 : errno;
+  // The maps are those of the memory, or of whatever the user may look into by now.
+  if (!files.maps.valid()) files.error = files.memory_error;
+}
+
 }  // namespace
 
-std::vector<ProcessFiles> open_process_files(std::span<const pid_t> pids, const Account& account) {
+std::vector<ProcessFiles> open_process_files(std::span<const pid_t> pids, const Account& account,
+                                             const std::function<void(std::size_t)>& next) {
   std::vector<ProcessFiles> all(pids.size());
-  const auto each = [&](auto open) {
-    for (std::size_t i = 0; i < pids.size(); ++i)
-      if (all[i].error == 0) open(pids[i], all[i]);
-  };
-  if (::geteuid() != 0 || account.uid == ::geteuid()) {
-    each([](pid_t pid, ProcessFiles& files) {
-      open_maps(pid, files);
-      if (files.error != 0) return;
-      open_memory(pid, files);
-      open_rest(pid, files);
-    });
-    return all;
-  }
-  // May the user look? Then the memory, as root; then again, since meanwhile the process may have
-  // become a program with other rights. The memory of what it was before its execve reads as none.
-  const auto as_user = [&](auto open) {
-    const ActingAs user(account);
-    if (!user.valid()) {
-      const int code = errno;
-      for (ProcessFiles& files : all) files.error = files.error != 0 ? files.error : code;
-      return;
+  const bool for_other = ::geteuid() == 0 && account.uid != ::geteuid();
+  {
+    std::optional<ActingAs> user;
+    if (for_other && !user.emplace(account).valid()) {
+      for (ProcessFiles& files : all) files.error = errno;
+      return all;
     }
-    each(open);
-  };
-  as_user(open_maps);
-  each(open_memory);
-  as_user([](pid_t pid, ProcessFiles& files) {
-    open_maps(pid, files);
-    if (files.error == 0) open_rest(pid, files);
-  });
-  for (ProcessFiles& files : all)
-    if (files.error != 0) files.memory.reset();
+    for (std::size_t i = 0; i < pids.size(); ++i) {
+      next(i);
+      open_all(pids[i], all[i]);
+    }
+  }
+  for (std::size_t i = 0; for_other && i < pids.size(); ++i) {
+    if (all[i].memory_error != EACCES && all[i].memory_error != EPERM) continue;
+    next(i);
+    open_memory_as_root(pids[i], account, all[i]);
+  }
   return all;
 }
 

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +25,9 @@ struct ProcessFiles {
 
 // By pid. As root: of each process only what `account` may look into by the kernel's own rule, so
 // that a program with rights that this user does not have stays closed to who reads in his name.
-std::vector<ProcessFiles> open_process_files(std::span<const pid_t> pids, const Account& account);
+// `next` is told the number of each before it is opened, which may wait in the kernel.
+std::vector<ProcessFiles> open_process_files(std::span<const pid_t> pids, const Account& account,
+                                             const std::function<void(std::size_t)>& next);
 inline constexpr std::size_t kFilesOfProcess = 5;
 
 // The program that it runs, as the kernel names it; "" where that is not told.

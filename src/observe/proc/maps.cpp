@@ -97,14 +97,13 @@ std::vector<FileMapping> executable_files(std::string_view maps) {
     if (!line.path.starts_with('/')) continue;
     // From the back: the mappings of one file are neighbours.
     const auto known = std::find_if(files.rbegin(), files.rend(), [&](const File& file) {
-      return file.mapping.inode == line.file.inode && file.mapping.path == line.path;
+      return file.mapping.file == line.file && file.mapping.path == line.path;
     });
     if (known != files.rend()) {
       known->executable = known->executable || line.executable;
     } else {
-      files.push_back(
-          {{std::move(line.path), line.file.inode, line.deleted, line.start, line.offset},
-           line.executable});
+      files.push_back({{std::move(line.path), line.file, line.deleted, line.start, line.offset},
+                       line.executable});
     }
   }
   std::vector<FileMapping> loaded;

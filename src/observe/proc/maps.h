@@ -28,7 +28,7 @@ std::vector<Mapped> mapped_code(int pid, std::string_view maps);
 // A file with an executable mapping: one that is merely read (by a debugger, by us) is not loaded.
 struct FileMapping {
   std::string path;
-  std::uint64_t inode = 0;
+  FileId file;
   bool deleted = false;  // as above
   // Where the file's first mapping begins, and at which offset of the file.
   std::uint64_t start = 0, offset = 0;

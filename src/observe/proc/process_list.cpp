@@ -1,29 +1,19 @@
 #include "src/observe/proc/process_list.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <memory>
 
 #include "src/base/text.h"
-#include "src/base/unique_fd.h"
 #include "src/observe/proc/processes.h"
 
 namespace hwprof {
 namespace {
 
 constexpr std::size_t kFirst = 3;  // number of stat_fields()[0] in proc(5)
-
-std::optional<std::string> read_in(int folder, const std::string& name) {
-  const UniqueFd file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC));
-  return file.valid() ? read_text(file.get()) : std::nullopt;
-}
 
 bool is_all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
@@ -66,24 +56,6 @@ std::optional<ListedProcess> listed_process(pid_t pid, std::string_view stat,
   process.threads = field(20);
   process.start_ticks = field(22);
   return process;
-}
-
-std::vector<ListedProcess> list_processes() {
-  std::vector<ListedProcess> all;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), &::closedir);
-  if (folder == nullptr) return all;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string name(static_cast<const char*>(entry->d_name));
-    const auto pid = is_all_digits(name) ? parse_int(name) : std::nullopt;
-    if (!pid || *pid == ::getpid()) continue;
-    const int proc = ::dirfd(folder.get());
-    const auto stat = read_in(proc, name + "/stat");
-    if (!stat) continue;  // it has ended
-    const auto status = read_in(proc, name + "/status");
-    if (!status) continue;
-    if (auto one = listed_process(*pid, *stat, *status)) all.push_back(*std::move(one));
-  }
-  return all;
 }
 
 double seconds_after_boot() {

@@ -22,13 +22,12 @@ struct ListedProcess {
   std::uint64_t start_ticks = 0;  // after boot: with the pid, it names one process for ever
   double cpu_s = 0;               // its own threads'
   std::uint64_t threads = 0;
+  std::string cgroup;  // the bytes of that file; "" where there is none
 };
 
 // Of the bytes of /proc/PID/stat and status; absent for threads of the kernel and what has ended.
 std::optional<ListedProcess> listed_process(pid_t pid, std::string_view stat,
                                             const std::string& status);
-// All that this process may see, but for itself.
-std::vector<ListedProcess> list_processes();
 
 // CPU time by the time since it began; absent where that is too short to tell.
 std::optional<double> cpus_used_in_life(const ListedProcess& process, double now_after_boot_s);

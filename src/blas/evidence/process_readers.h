@@ -1,0 +1,49 @@
+// The readers of all users' processes (process_reader.h), so many at once and no more. A user can
+// make each reader of his wait in the kernel (a process held inside execve, a file system of his
+// own): such a process is passed over, and said. Where even SIGKILL does not end the reader, no
+// other one is started for that user until it is gone.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <set>
+#include <vector>
+
+#include "src/base/account.h"
+#include "src/base/result.h"
+#include "src/blas/evidence/process_reader.h"
+
+namespace hwprof::blas {
+
+// Processes that one reader has the rights for.
+struct ReaderTask {
+  Account account;
+  std::vector<pid_t> pids;
+};
+
+// A reader that waits in the kernel, against SIGKILL.
+struct LeftReader {
+  pid_t reader = 0;
+  uid_t user = 0;
+};
+
+struct ReadersLimits {
+  std::size_t at_once = 64;     // with those that were left
+  std::size_t of_one_user = 8;  // of these
+  // Without a step; half of it after each that took as long, of the same processes.
+  std::chrono::milliseconds patience{2000};
+  std::chrono::milliseconds all{5000};
+};
+
+// What each user's tasks wait for stands behind those of others: system users first, then who has
+// most processes.
+void put_known_users_first(std::vector<ReaderTask>& tasks);
+
+// By task and pid, in the order of `tasks`. `left`: of earlier looks, and of this one.
+Result<std::vector<std::vector<ReadProcess>>> read_processes(const std::vector<ReaderTask>& tasks,
+                                                             std::vector<LeftReader>& left,
+                                                             const ReadersLimits& limits = {});
+
+}  // namespace hwprof::blas

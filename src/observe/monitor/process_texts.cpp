@@ -1,0 +1,215 @@
+#include "src/observe/monitor/process_texts.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "src/base/files.h"
+#include "src/base/spawn.h"
+#include "src/base/text.h"
+#include "src/base/unique_fd.h"
+#include "src/observe/monitor/errands.h"
+#include "src/observe/monitor/sandbox.h"
+#include "src/observe/proc/signals.h"
+
+namespace hwprof::observe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kShortest{100}, kEndsWithin{100};
+constexpr std::size_t kMostHeldReaders = 8, kMostBytesOfOne = std::size_t{64} << 10U;
+
+struct Seen {
+  pid_t pid = 0;
+  uid_t owner = 0;
+};
+
+// Goes before the texts; without any it says which process is asked for now.
+struct Head {
+  pid_t pid = 0;
+  std::array<std::uint32_t, 3> bytes{};
+  std::uint32_t told = 0;
+};
+
+Result<std::string> seen_in(const std::string& name) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(name.c_str()), &::closedir);
+  if (folder == nullptr)
+    return environment_error(errno, fmt::format("{}: {}", name, std::strerror(errno)));
+  std::string all;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const auto pid = parse_unsigned(static_cast<const char*>(entry->d_name));
+    struct stat status {};
+    if (!pid ||
+        ::fstatat(::dirfd(folder.get()), static_cast<const char*>(entry->d_name), &status, 0) != 0)
+      continue;
+    const Seen one{static_cast<pid_t>(*pid), status.st_uid};
+    all.append(reinterpret_cast<const char*>(&one), sizeof one);
+  }
+  return all;
+}
+
+std::deque<Seen> known_users_first(const std::string& bytes) {
+  std::deque<Seen> all(bytes.size() / sizeof(Seen));
+  std::map<uid_t, std::size_t> processes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::memcpy(&all[i], bytes.data() + i * sizeof(Seen), sizeof(Seen));
+    ++processes[all[i].owner];
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const Seen& a, const Seen& b) {
+    const bool ordinary = a.owner >= kFirstOrdinaryUser;
+    const bool other_ordinary = b.owner >= kFirstOrdinaryUser;
+    if (ordinary != other_ordinary) return !ordinary;
+    return processes[a.owner] > processes[b.owner];
+  });
+  return all;
+}
+
+std::string text_of(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return "";
+  return read_text(file.get(), kMostBytesOfOne).value_or("");
+}
+
+// The reader from its first moment to its last.
+[[noreturn]] void tell(const std::string& folder, const std::deque<Seen>& processes, int to,
+                       pid_t parent) try {
+  end_with_parent(parent);
+  SignalWatch::restore_in_child();
+  leave_what_is_hwprofs({to});
+  for (const Seen& one : processes) {
+    Head head{one.pid, {}, 0};
+    if (write_all(to, {reinterpret_cast<const char*>(&head), sizeof head}) != 0) ::_exit(1);
+    const std::string way = fmt::format("{}/{}/", folder, one.pid);
+    const std::array<std::string, 3> texts{text_of(way + "stat"), text_of(way + "status"),
+                                           text_of(way + "cgroup")};
+    head.told = 1;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      head.bytes.at(i) = static_cast<std::uint32_t>(texts.at(i).size());
+    std::string said(reinterpret_cast<const char*>(&head), sizeof head);
+    for (const std::string& text : texts) said += text;
+    if (write_all(to, said) != 0) ::_exit(1);
+  }
+  ::_exit(0);
+} catch (...) {  // of memory
+  ::_exit(1);
+}
+
+class Texts {
+ public:
+  Texts(std::deque<Seen> waiting, const TextsPatience& patience, const std::string& folder)
+      : waiting_(std::move(waiting)), patience_(patience), folder_(folder) {}
+
+  Result<TextsOfAll> read() {
+    const auto deadline = Clock::now() + patience_.all;
+    while (!waiting_.empty() && Clock::now() < deadline && found_.left.size() < kMostHeldReaders) {
+      TRY(const bool stood, read_on(deadline));
+      if (stood) pass_over_first();
+    }
+    for (const Seen& one : waiting_) found_.untold.push_back(one.pid);
+    return std::move(found_);
+  }
+
+ private:
+  // By one reader. True: it waits for the first of those that wait.
+  Result<bool> read_on(Clock::time_point deadline) {
+    TRY(Pipe said, make_pipe());
+    const pid_t parent = ::getpid();
+    reader_ = ::fork();
+    if (reader_ < 0)
+      return environment_error(errno, fmt::format("cannot fork: {}", std::strerror(errno)));
+    if (reader_ == 0) tell(folder_, waiting_, said.writer.get(), parent);
+    said.writer.reset();
+    std::string bytes;
+    bool ended = false;
+    while (!ended) {
+      const auto next = std::min(deadline, Clock::now() + patience_.one);
+      const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
+      pollfd event{said.reader.get(), POLLIN, 0};
+      const int ready = retry_interrupted(
+          [&] { return ::poll(&event, 1, static_cast<int>(std::max<std::int64_t>(0, left))); });
+      if (ready <= 0) break;
+      std::array<char, 65536> part{};
+      const ssize_t got =
+          retry_interrupted([&] { return ::read(said.reader.get(), part.data(), part.size()); });
+      ended = got <= 0;
+      if (!ended) bytes.append(part.data(), static_cast<std::size_t>(got));
+      take(bytes);
+    }
+    int status = 0;
+    ::kill(reader_, SIGKILL);
+    if (!reap_until(reader_, Clock::now() + kEndsWithin, status))
+      found_.left.emplace_back(waiting_.empty() ? 0 : waiting_.front().pid, reader_);
+    // One that died at a process would do so again.
+    return !waiting_.empty() && (ended || Clock::now() < deadline);
+  }
+
+  // What is whole of them.
+  void take(std::string& bytes) {
+    std::size_t used = 0;
+    Head head;
+    while (bytes.size() - used >= sizeof head) {
+      std::memcpy(&head, bytes.data() + used, sizeof head);
+      const std::size_t all = head.bytes[0] + head.bytes[1] + head.bytes[2];
+      if (bytes.size() - used - sizeof head < all) break;
+      used += sizeof head;
+      if (head.told == 0) continue;
+      ProcessTexts& texts = found_.texts.emplace_back();
+      texts.pid = head.pid;
+      for (const auto& [text, size] :
+           {std::pair(&texts.stat, head.bytes[0]), std::pair(&texts.status, head.bytes[1]),
+            std::pair(&texts.cgroup, head.bytes[2])}) {
+        text->assign(bytes, used, size);
+        used += size;
+      }
+      waiting_.pop_front();
+    }
+    bytes.erase(0, used);
+  }
+
+  void pass_over_first() {
+    const Seen held = waiting_.front();
+    waiting_.pop_front();
+    found_.held.push_back(held.pid);
+    std::stable_partition(waiting_.begin(), waiting_.end(),
+                          [&](const Seen& one) { return one.owner != held.owner; });
+    patience_.one = std::max(std::min(kShortest, patience_.one), patience_.one / 2);
+  }
+
+  std::deque<Seen> waiting_;
+  TextsPatience patience_;
+  const std::string& folder_;
+  pid_t reader_ = 0;
+  TextsOfAll found_;
+};
+
+}  // namespace
+
+Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed, const TextsPatience& patience,
+                                      const std::string& folder) {
+  Errands errands;
+  const auto seen = errands.run(patience.all, [&] { return seen_in(folder); });
+  if (!seen && seen.error().code == ETIMEDOUT)
+    return environment_error(ETIMEDOUT, fmt::format("a process holds the folder {}", folder),
+                             "find who reads it, and end that");
+  if (!seen) return error_of(seen);
+  std::deque<Seen> waiting = known_users_first(*seen);
+  std::erase_if(waiting,
+                [&](const Seen& one) { return passed.contains(one.pid) || one.pid == ::getpid(); });
+  return Texts(std::move(waiting), patience, folder).read();
+}
+
+}  // namespace hwprof::observe

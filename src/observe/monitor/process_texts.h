@@ -1,0 +1,45 @@
+// What the kernel writes of each process, in /proc/PID: read by processes of hwprof's own, since a
+// process can make whoever reads that wait. One that is held inside execve, by a page of its user's
+// own file system, holds each reader of its stat (exec_update_lock); and who reads the folder /proc
+// into such a page holds who looks a name up there. What a reader waits for is passed over.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/result.h"
+
+namespace hwprof::observe {
+
+inline constexpr uid_t kFirstOrdinaryUser = 1000;  // login.defs(5)
+
+struct ProcessTexts {
+  pid_t pid = 0;
+  std::string stat, status, cgroup;  // "" where there is no such file
+};
+
+struct TextsOfAll {
+  std::vector<ProcessTexts> texts;
+  std::vector<pid_t> held;                    // whose texts a reader waited for
+  std::vector<pid_t> untold;                  // for which no time was left
+  std::vector<std::pair<pid_t, pid_t>> left;  // process, and its reader, which SIGKILL does not end
+};
+
+struct TextsPatience {
+  std::chrono::milliseconds one{1000};  // half of it after each that took as long
+  std::chrono::milliseconds all{5000};
+};
+
+// Of all processes that may be seen in `folder`, but for those in `passed`. Those of system users
+// come first, then of who has most; of a user who holds a reader, the others come last. An error
+// where the folder itself cannot be read.
+Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed = {},
+                                      const TextsPatience& patience = {},
+                                      const std::string& folder = "/proc");
+
+}  // namespace hwprof::observe
