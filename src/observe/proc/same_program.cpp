@@ -14,7 +14,7 @@ namespace hwprof::observe {
 namespace {
 
 constexpr int kTries = 32;
-constexpr unsigned kPause_us = 200;
+constexpr unsigned kPauseUs = 200;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> page_faults_of(pid_t pid) {
 
 UniqueFd open_of_one_program(pid_t pid, const std::function<UniqueFd()>& open) {
   for (int i = 0; i < kTries; ++i) {
-    if (i > 0) ::usleep(kPause_us);
+    if (i > 0) ::usleep(kPauseUs);
     const auto before = page_faults_of(pid);
     if (!before) return {};
     UniqueFd file = open();
