@@ -250,8 +250,8 @@ std::string missing_counts(const observe::ExactWish& wish, const observe::Audit:
       "came from a process that limits its system calls (seccomp): counting needs more of them");
   add(tally.handed_over - std::min<std::uint64_t>(tally.handed_over, counts),
       "left no count: it did not return (an exception, a longjmp, the end of the program), or the "
-      "process could not write where hwprof reads (a limit on the size of its files, another "
-      "root)");
+      "process could not write where hwprof reads (a full disk, a limit on the size of its files, "
+      "another root)");
   return reason;
 }
 
