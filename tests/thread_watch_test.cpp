@@ -114,6 +114,10 @@ TEST(Throttling, IsSeenInAContainer) {
       ElementsAre("1 /sys/fs/cgroup/cpu"));
   EXPECT_THAT(folders(cpu_groups("0::/a\n", "24 1 0:5 / /proc rw - proc proc rw\n")), IsEmpty());
   EXPECT_THAT(folders(cpu_groups("", "")), IsEmpty());
+  // Not the kernel's own text.
+  EXPECT_THAT(
+      folders(cpu_groups("0::x\n", "31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")),
+      ElementsAre("2 /sys/fs/cgroup"));
 }
 
 TEST(BusyCpus, AreTheirTimeWithoutIdlingAndWhatAHypervisorTook) {

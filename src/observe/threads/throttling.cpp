@@ -41,8 +41,9 @@ void add_groups(const std::string& path, std::string_view root, const std::strin
     // In a namespace of its own the group's path is told from there, and the mount is all of it.
     below = inside ? path.substr(root.size()) : "";
   }
-  // "/.." and the like: a group outside of this process's namespace.
-  if (below.find("/..") != std::string::npos) below.clear();
+  // "/.." and the like: a group outside of this process's namespace. Without a slash: not the
+  // kernel's, but of whoever has mounted something over that file.
+  if (!below.starts_with('/') || below.find("/..") != std::string::npos) below.clear();
   while (true) {
     while (below.ends_with('/')) below.pop_back();
     groups.push_back({mounted + below, v2});
