@@ -57,6 +57,19 @@ TEST(HostList, WhatIsWrittenWrongIsRefusedWithThePlace) {
   EXPECT_THAT(parse_host_ranges("node[40-01]").error().what, HasSubstr("40-01"));
 }
 
+TEST(HostList, WhatIsLongIsNotMultiplied) {
+  const std::string range = "[1-99999]";
+  EXPECT_FALSE(parse_host_ranges(std::string(254, 'n')));
+  EXPECT_TRUE(parse_host_ranges(std::string(253, 'n')));
+  // A million bytes a host would be a hundred gigabytes.
+  const std::string name(1'000'000, 'n');
+  EXPECT_FALSE(parse_host_ranges(name + range));
+  EXPECT_FALSE(parse_host_ranges("n" + range + name));
+  const auto hosts = parse_host_lines("sinfo", "n" + range + "|down|" + name);
+  ASSERT_TRUE(hosts) << hosts.error().what;
+  EXPECT_EQ(hosts->back().unavailable, "down: " + name.substr(0, 200) + "...");
+}
+
 TEST(HostList, AHostStandsOnce) {
   EXPECT_THAT(parse_host_ranges("node[1-3],node2").error().what, HasSubstr("node2 stands twice"));
   EXPECT_FALSE(parse_host_ranges("a,A"));

@@ -16,7 +16,7 @@
 namespace hwprof {
 namespace {
 
-constexpr std::size_t kLongestRunId = 64, kLongestHost = 253;  // the latter by RFC 1035
+constexpr std::size_t kLongestRunId = 64;
 
 bool is_name(std::string_view text, std::size_t longest) {
   const auto plain = [](char letter) {

@@ -1,6 +1,7 @@
 // What a record of a host has besides its BLAS: names, boots, and how busy it was.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ namespace hwprof {
 
 // Of runs and hosts, which become names of files: letters, digits, '.', '_' and '-', the first a
 // letter or digit, 64 and 253 of them at most.
+inline constexpr std::size_t kLongestHost = 253;  // RFC 1035
 Result<std::string> run_id_in(std::string_view option, std::string_view text);
 Result<std::string> host_in(std::string_view option, std::string_view text);
 // In a job of Slurm as that calls the node, else as the machine calls itself.

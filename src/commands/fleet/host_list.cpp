@@ -9,12 +9,15 @@
 
 #include "src/base/text.h"
 #include "src/base/untrusted_file.h"
+#include "src/commands/check/host_facts.h"
 
 namespace hwprof {
 namespace {
 
 constexpr std::size_t kMostHosts = 100'000;
 constexpr std::size_t kLongestNumber = 9;
+// Each host of a range has it: 100,000 of them must fit into memory.
+constexpr std::size_t kLongestReason = 200;
 constexpr std::uint64_t kLongestList = std::uint64_t{16} << 20U;
 constexpr const char* kHowToList = "as in node[01-40],login: names, and ranges in brackets";
 // Of Slurm (slurm.schedmd.com/sinfo.html), in which a node runs no job.
@@ -23,12 +26,18 @@ constexpr std::string_view kUnavailableStates[] = {
     "failing",    "future",      "inval",   "maint",     "powered_down", "powering_down",
     "power_down", "powering_up", "reboot",  "rebooting", "unknown"};
 
+std::string shortened(std::string_view text) {
+  return text.size() <= kLongestReason ? std::string(text)
+                                       : std::string(text.substr(0, kLongestReason)) + "...";
+}
+
 tl::unexpected<Error> wrong_list(std::string_view item, std::string_view why) {
   return usage_error(fmt::format("'{}' is no list of hosts: {}", item, why), kHowToList);
 }
 
 bool is_host(std::string_view name) {
-  return !name.empty() && std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
+  return !name.empty() && name.size() <= kLongestHost &&
+         std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
          std::all_of(name.begin(), name.end(), [](char letter) {
            return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' ||
                   letter == '_' || letter == '-';
@@ -85,6 +94,9 @@ Result<Range> range_in(std::string_view item, std::string_view part) {
 Result<std::vector<std::string>> expanded(std::string_view item, std::string_view rest,
                                           std::vector<std::string> names) {
   const std::size_t open = rest.find('[');
+  // Before there are 100,000 of it.
+  if (names.front().size() + rest.substr(0, open).size() > kLongestHost)
+    return wrong_list(shortened(item), fmt::format("longer than {} characters", kLongestHost));
   for (std::string& name : names) name += rest.substr(0, open);
   if (open == std::string_view::npos) return names;
   const std::size_t close = rest.find(']');
@@ -118,13 +130,13 @@ Result<std::vector<std::string>> names_in(std::string_view text) {
 
 // "down*" of a node that does not answer: a state has signs behind it.
 std::string why_unavailable(std::string_view state, std::string_view reason) {
-  const std::string text = lower(trim(state));
+  const std::string text = lower(shortened(trim(state)));
   const std::string word = text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
   const bool silent = text.find('*') != std::string::npos;
   const bool known = std::find(std::begin(kUnavailableStates), std::end(kUnavailableStates),
                                word) != std::end(kUnavailableStates);
   if (!known && !silent) return {};
-  const std::string why(trim(reason));
+  const std::string why = shortened(trim(reason));
   if (!why.empty() && lower(why) != "none") return text + ": " + why;
   return silent ? text + ": it does not answer" : text;
 }
