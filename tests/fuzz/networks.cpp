@@ -5,7 +5,7 @@
 #include "src/workloads/inputs/json_lines.h"
 #include "src/workloads/networks/layer_graph.h"
 #include "src/workloads/networks/layer_json.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/json_mutator.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "src/measure/regions_view.h"
 #include "src/observe/proc/region_files.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/json_mutator.h"
 
 void fuzz(std::string_view text) {
   using namespace hwprof;

@@ -2,7 +2,7 @@
 #include "src/commands/report/bench_file.h"
 #include "src/commands/report/saved.h"
 #include "src/model/from_json.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/json_mutator.h"
 
 void fuzz(std::string_view text) {
   using namespace hwprof;
