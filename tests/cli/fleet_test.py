@@ -133,6 +133,15 @@ class Fleet(CliTest):
         self.assert_refused("fleet", "merge", "--expected", "n[1]", "-o", self.path("no/report.html"), self.records,
                             code=3, names="no/report.html")
 
+    def test_a_record_adds_no_words_to_the_line(self):
+        """Whoever may write into the folder may write any record; a script reads the line."""
+        self.record("n1", run="r1 hosts=2 pass=2 fail=0", name="n1@r1.json")
+        self.record("n2 pass=2", name="n2@r1.json")
+        self.record("n3")
+        line = self.merge("n[1-3]", code=3).splitlines()[0]
+        self.assertRegex(line, r"^exit=3 run_id=r1 hosts=3 pass=1 fail=0 unknown=0 stale=0 "
+                               r"unreadable=2 ")
+
     def test_a_host_that_is_slower_than_its_kind_is_named(self):
         for i in range(1, 41):
             self.record("n%02d" % i, gflops=100.0 / 1.3 if i == 7 else 100.0 + i % 5)

@@ -7,6 +7,7 @@
 
 #include "src/base/untrusted_file.h"
 #include "src/base/utc.h"
+#include "src/commands/check/host_facts.h"
 #include "src/commands/compare/report_file.h"
 #include "src/model/from_json.h"
 
@@ -24,7 +25,9 @@ Result<report::Check> read_check(const std::string& path, const std::string& nam
   TRY(const ReportFile file, parse_report(name, text, known));
   auto check = model::from_json<report::Check>(file.json);
   if (!check) return usage_error(fmt::format("{}: {}", name, check.error().what));
-  if (check->host.empty() || check->run_id.empty() || !unix_seconds(check->ended_utc))
+  // They stand in lines for other programs, where a blank would begin another word.
+  if (!host_in("host", check->host) || !run_id_in("run_id", check->run_id) ||
+      !unix_seconds(check->ended_utc))
     return usage_error(name + " names no host, no run or no time");
   return check;
 }
