@@ -12,7 +12,19 @@ constexpr CodePlace kNowhere{0, 0};  // as Images::kernel(): on nobody's behalf
 
 }  // namespace
 
-void ThreadTable::add(CodePlace hit, CodePlace returns_to, int tid) {
+int ThreadTable::entered(int tid) {
+  if (threads_.contains(tid)) return tid;
+  if (threads_.size() >= kMostThreads) return kLater;
+  threads_.insert(tid);
+  return tid;
+}
+
+void ThreadTable::begins_at(int tid, CodePlace start) {
+  if (entered(tid) == tid) starts_[tid] = start;
+}
+
+void ThreadTable::add(CodePlace hit, CodePlace returns_to, int thread) {
+  const int tid = entered(thread);
   const auto key = std::tuple(hit, returns_to, tid);
   auto known = samples_.find(key);
   if (known == samples_.end()) {
