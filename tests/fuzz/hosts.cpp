@@ -10,7 +10,8 @@ namespace {
 
 using namespace hwprof;
 
-constexpr std::size_t kMostHosts = 100'000, kMostBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMostHosts = 100'000, kMostLookedAt = 1000;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
 
 // Each host once, under a name that is one, and in all no more than fits.
 void check(const Result<std::vector<ExpectedHost>>& hosts) {
@@ -19,16 +20,18 @@ void check(const Result<std::vector<ExpectedHost>>& hosts) {
     return;
   }
   must(!hosts->empty() && hosts->size() <= kMostHosts);
-  std::vector<std::string> names;
   std::size_t bytes = 0;
+  for (const ExpectedHost& host : *hosts) bytes += host.name.size() + host.unavailable.size();
+  must(bytes <= kMostBytes);
+  // Of more the sanitizers would take seconds.
+  if (hosts->size() > kMostLookedAt) return;
+  std::vector<std::string> names;
   for (const ExpectedHost& host : *hosts) {
     must(host_in("host", host.name).has_value());
     std::string& name = names.emplace_back(host.name);
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    bytes += host.name.size() + host.unavailable.size();
   }
-  must(bytes <= kMostBytes);
   std::sort(names.begin(), names.end());
   must(std::adjacent_find(names.begin(), names.end()) == names.end());
 }
@@ -36,8 +39,8 @@ void check(const Result<std::vector<ExpectedHost>>& hosts) {
 }  // namespace
 
 void fuzz(std::string_view text) {
-  check(parse_host_ranges(text));
-  check(parse_host_lines("hosts.txt", text));
+  const bool has_lines = text.find('\n') != std::string_view::npos;
+  check(has_lines ? parse_host_lines("hosts.txt", text) : parse_host_ranges(text));
   if (const auto id = run_id_in("--run-id", text))
     must(is_plain(*id) && id->find_first_of("/ @") == std::string::npos);
 }
