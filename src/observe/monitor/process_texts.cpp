@@ -201,7 +201,7 @@ class Texts {
 Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed, const TextsPatience& patience,
                                       const std::string& folder) {
   Errands errands;
-  const auto seen = errands.run(patience.all, [&] { return seen_in(folder); });
+  const auto seen = errands.run(patience.all, folder, [&] { return seen_in(folder); });
   if (!seen && seen.error().code == ETIMEDOUT)
     return environment_error(ETIMEDOUT, fmt::format("a process holds the folder {}", folder),
                              "find who reads it, and end that");
