@@ -2,14 +2,19 @@
 // that holds up the hand alone.
 #include "src/observe/monitor/hand.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 
+#include "src/observe/monitor/sandbox.h"
 #include "src/observe/proc/processes.h"
 #include "tests/fuse_of_user.h"
 #include "tests/monitor_setup.h"
@@ -209,6 +214,31 @@ TEST(Hand, LeavesAWorkerThatGoesOnWhereItIsKilled) {
   ASSERT_TRUE(line) << line.error().what;
   EXPECT_EQ(*line, 0) << "the line that did not hold";
   EXPECT_TRUE(children_but_keepers(::getpid()).empty()) << "a child is left";
+}
+
+// As the observed user it could hand the descriptor to a process of another session, which no rule
+// of job control keeps from what root types.
+TEST(Sandbox, WhoLeavesWhatIsHwprofsHasNoTerminal) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) ::_exit(2);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+    if (::open(::ptsname(master), O_RDWR) < 0 || ::open("/dev/tty", O_RDWR) < 0) ::_exit(3);
+    const pid_t part = ::fork();
+    if (part == 0) {
+      leave_what_is_hwprofs({});
+      ::_exit(::open("/dev/tty", O_RDWR) < 0 && errno == ENXIO ? 0 : 4);
+    }
+    int status = 0;
+    ::waitpid(part, &status, 0);
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 5);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

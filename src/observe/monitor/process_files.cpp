@@ -55,7 +55,16 @@ void open_memory_as_root(pid_t pid, const Account& account, ProcessFiles& files)
     return open_file_of(pid, "mem");
   });
   files.memory_error = files.memory.valid() ? 0 : errno;
-  // The maps are those of the memory, or of whatever the user may look into by now.
+  if (files.memory.valid()) {
+    // Equal counts do not prove it: an execve faults before and after it exchanges the memory, and
+    // what lies between can be made long. Of a program with more rights the user gets no maps.
+    const ActingAs user(account);
+    files.maps = user.valid() ? open_file_of(pid, "maps") : UniqueFd();
+    if (!files.maps.valid()) {
+      files.memory_error = errno;
+      files.memory.reset();
+    }
+  }
   if (!files.maps.valid()) files.error = files.memory_error;
 }
 

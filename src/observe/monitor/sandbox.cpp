@@ -203,6 +203,7 @@ void close_between(unsigned first, unsigned last) {
 }  // namespace
 
 void leave_what_is_hwprofs(const std::vector<int>& kept) {
+  ::setsid();  // else whoever takes it over reads the starter's terminal, by way of /dev/tty
   close_all_but(kept);
   const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})

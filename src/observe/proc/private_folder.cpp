@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,6 +14,8 @@
 #include <cstring>
 #include <string>
 #include <utility>
+
+#include "src/observe/proc/processes.h"
 
 namespace hwprof {
 namespace {
@@ -30,15 +31,6 @@ pid_t owner_of(std::string_view name, std::string_view prefix) {
   return error == std::errc{} && end != name.data() + name.size() && *end == '-' ? pid : 0;
 }
 
-// One that was killed may wait long for whoever inherited it to take its exit code. Not by what
-// /proc says: the number may be another user's by now, who can let that wait.
-bool has_gone(pid_t process) {
-  const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
-  if (!fd.valid()) return errno != ENOSYS && errno != EMFILE && errno != ENFILE && errno != EPERM;
-  pollfd ended{fd.get(), POLLIN, 0};
-  return ::poll(&ended, 1, 0) > 0;
-}
-
 // Only of this user's own: another one may have put a folder there in whose file system whoever
 // looks waits, root as well. Behind a mount is another file system, which is asked nothing
 // (openat2: Linux 5.6). The process may be one of another PID namespace that shares the folder: it
@@ -51,7 +43,7 @@ bool is_left_over(const UniqueFd& place, const std::string& name, pid_t owner) {
       static_cast<int>(::syscall(SYS_openat2, place.get(), name.c_str(), &how, sizeof how)));
   struct stat status {};
   if (!seen.valid() || ::fstat(seen.get(), &status) != 0) return false;
-  if (status.st_uid != ::geteuid() || !has_gone(owner)) return false;
+  if (status.st_uid != ::geteuid() || !has_ended(owner)) return false;
   const UniqueFd folder(::openat(seen.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
 }

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
 
@@ -49,6 +52,13 @@ std::optional<uid_t> effective_user(std::string_view status) {
   const auto ids = split(line.substr(0, line.find('\n')), '\t');
   const auto user = ids.size() > 1 ? parse_unsigned(ids[1]) : std::nullopt;
   return user ? std::optional(static_cast<uid_t>(*user)) : std::nullopt;
+}
+
+bool has_ended(pid_t pid) {
+  const UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd.valid()) return errno != ENOSYS && errno != EMFILE && errno != ENFILE && errno != EPERM;
+  pollfd ended{fd.get(), POLLIN, 0};
+  return ::poll(&ended, 1, 0) > 0;
 }
 
 std::optional<ProcessInfo> process_info(pid_t pid) {

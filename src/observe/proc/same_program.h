@@ -13,13 +13,14 @@
 
 namespace hwprof::observe {
 
-// Of all its threads, since it was forked: an execve cannot be without some, and nobody sets them
-// back. Absent, with errno, where it has ended.
+// Of all its threads, since it was forked: nobody sets them back, and an execve has some before it
+// exchanges the memory and some after. Absent, with errno, where it has ended.
 std::optional<std::uint64_t> page_faults_of(pid_t pid);
 
-// What `open` gives while no execve comes between the beginning and the end of it. `open` is asked
-// again where one may have; EAGAIN where that may be each time: the process touches new memory
-// without pause.
+// What `open` gives while no whole execve comes between the beginning and the end of it: whoever
+// uses that looks afterwards, with the user's rights, whether the process is at the other program
+// still. `open` is asked again where one may have come; EAGAIN where that may be each time: the
+// process touches new memory without pause.
 UniqueFd open_of_one_program(pid_t pid, const std::function<UniqueFd()>& open);
 
 }  // namespace hwprof::observe
