@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/thread_team.h"
+#include "src/measure/ceilings.h"
+
 namespace hwprof {
 namespace {
 
@@ -122,6 +125,35 @@ TEST(Roofline, PrivateCachesAddUpOverThreadsAndSharedOnesDoNot) {
   EXPECT_EQ(four[2].capacity_bytes, 32 << 20);
   EXPECT_EQ(four[3].level, "memory");
   EXPECT_EQ(four[3].capacity_bytes, 0);
+}
+
+TEST(Roofline, TheLargestArraysLieInMemoryHoweverLargeTheCaches) {
+  constexpr double kMiB = 1024 * 1024;
+  constexpr std::uint64_t kMemory = std::uint64_t{64} << 30U;
+  const auto largest = [&](double cache_mib, std::uint64_t memory, int threads) {
+    return static_cast<double>(largest_working_set(
+               {level("L1", 32768, 0), level("L3", cache_mib * kMiB, 0), level("memory", 0, 0)},
+               memory, threads)) /
+           kMiB;
+  };
+  EXPECT_EQ(largest(8, kMemory, 1), 32);
+  EXPECT_EQ(largest(100, kMemory, 1), 256);
+  EXPECT_EQ(largest(260, kMemory, 1), 520) << "what 256 MiB measured was the cache";
+  EXPECT_EQ(largest(260, kMemory, 2), 260);
+  EXPECT_EQ(largest(260, std::uint64_t{1} << 30U, 1), 128);
+}
+
+// Steps of sqrt(2) do not come to it: without it there would be no point in memory.
+TEST(Roofline, TheLargestArraysAreMeasured) {
+  ThreadTeam team(1, {});
+  for (const std::uint64_t largest : {std::uint64_t{65536}, std::uint64_t{100'000}}) {
+    const auto points = measure_bandwidth(largest, team);
+    ASSERT_GT(points.size(), 3U);
+    EXPECT_LE(points.back().working_set_bytes, largest);
+    EXPECT_GT(points.back().working_set_bytes, largest * 9 / 10);
+    for (std::size_t i = 1; i < points.size(); ++i)
+      EXPECT_GT(points[i].working_set_bytes, points[i - 1].working_set_bytes);
+  }
 }
 
 TEST(Roofline, WhatIsOverItIsFlagged) {

@@ -120,13 +120,16 @@ double team_gbs(ThreadTeam& team, double bytes_per_pass,
   return sum;
 }
 
-// Sizes of the arrays of a thread: steps of sqrt(2), and of 2 where a pass takes milliseconds.
+// Sizes of the arrays of a thread: steps of sqrt(2), and of 2 where a pass takes milliseconds; the
+// largest is the last, whatever the steps come to.
 std::vector<std::uint64_t> working_sets(std::uint64_t largest_bytes) {
   std::vector<std::uint64_t> sizes;
-  for (double size = kLeastBytes; size <= static_cast<double>(largest_bytes);
+  constexpr double kAlmost = 0.75;  // of the largest: no step of its own
+  for (double size = kLeastBytes; size < kAlmost * static_cast<double>(largest_bytes);
        size *= size < kCoarseFromBytes ? std::sqrt(2.0) : 2) {
     sizes.push_back(static_cast<std::uint64_t>(size));
   }
+  sizes.push_back(largest_bytes);
   return sizes;
 }
 

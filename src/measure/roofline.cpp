@@ -87,10 +87,14 @@ std::vector<report::Bandwidth> bandwidth_of(const std::vector<report::Bandwidth>
 
 std::uint64_t largest_working_set(const std::vector<report::Bandwidth>& levels,
                                   std::uint64_t memory_bytes, int threads) {
-  constexpr double kMostBytes = 256.0 * 1024 * 1024;
-  double size = kMostBytes;
-  for (const report::Bandwidth& level : levels)  // the last cache counts; memory has no capacity
-    if (level.capacity_bytes > 0) size = std::min(kMostBytes, 4 * level.capacity_bytes);
+  // Passes over more than that take a second and longer, but what a large cache holds is not
+  // memory.
+  constexpr double kEnoughBytes = 256.0 * 1024 * 1024;
+  double size = kEnoughBytes;
+  for (const report::Bandwidth& level : levels) {  // the last cache counts; memory has no capacity
+    const double cache = level.capacity_bytes;
+    if (cache > 0) size = std::min(4 * cache, std::max(kEnoughBytes, 2 * cache));
+  }
   if (memory_bytes > 0) size = std::min(size, static_cast<double>(memory_bytes) / 8);
   return static_cast<std::uint64_t>(size / threads);
 }
