@@ -132,7 +132,9 @@ class Parsing(EvidenceTest):
     def report_of_a_stripped_program(self, prepare):
         """Of one whose debug information is a file beside it; `prepare` is called with its path."""
         busy = self.compile("busy", "#include <time.h>\nvolatile double x;\nint main(void) {\n"
-                            "while (clock() < CLOCKS_PER_SEC / 2) x += 1; return 7; }", "-g")
+                            "while (clock() < CLOCKS_PER_SEC / 2)\n"
+                            "  for (int i = 0; i < 100000; ++i) x += 1;\n"
+                            "return 7; }", "-g")
         debug = self.path("busy.debug")
         for command in [["objcopy", "--only-keep-debug", busy, debug],
                         ["strip", busy],
