@@ -34,12 +34,12 @@ bool is_dead(std::string_view group, pid_t given_up) {
   const auto started = parse_unsigned(parts[2]);
   if (!pid || !started || parse_unsigned(parts[3]) != pid_namespace()) return false;
   if (*pid == given_up) return true;
-  // Its number may be another user's by now, who can let whoever reads its stat wait. Whoever sets
-  // probes is root's, also while it acts as a user: its /proc/PID is, since it may not be dumped.
+  // Who sets probes is root, or acts as a user at the moment. Or the number is that user's by now,
+  // who can let whoever reads its stat wait: nothing of it is read, and the probes stay until it
+  // ends.
   struct stat folder {};
-  if (has_ended(*pid) || ::stat(fmt::format("/proc/{}", *pid).c_str(), &folder) != 0 ||
-      folder.st_uid != ::geteuid())
-    return true;
+  if (has_ended(*pid) || ::stat(fmt::format("/proc/{}", *pid).c_str(), &folder) != 0) return true;
+  if (folder.st_uid != ::geteuid()) return false;
   const auto process = process_info(*pid);
   return !process || process->start_ticks != *started;
 }
