@@ -41,8 +41,8 @@ std::optional<double> ceiling_gbs(double working_set_bytes, const report::Peak& 
 std::vector<report::Bandwidth> bandwidth_of(const std::vector<report::Bandwidth>& levels,
                                             const report::Peak& peak);
 
-// Bytes of arrays, a thread, that lie in memory: four times the last cache, but not more than 256 MiB
-// in all, or twice the last cache where that is more, and an eighth of the memory.
+// Bytes of arrays, a thread, that lie in memory: four times the last cache, but not more than 256
+// MiB in all, or twice the last cache where that is more, and an eighth of the memory.
 std::uint64_t largest_working_set(const std::vector<report::Bandwidth>& levels,
                                   std::uint64_t memory_bytes, int threads);
 
