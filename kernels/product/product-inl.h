@@ -57,10 +57,10 @@ class Sink {
 
   // The sums of a block. Whole vectors that are stored go straight from their registers; anything
   // else goes over the stack to a loop, so that only this is unrolled in every block.
-  template <class D, std::size_t kBlock, std::size_t kVectors>
-  HWY_INLINE void take(D d, std::size_t row, std::size_t column,
-                       hn::Vec<D> (&sum)[kBlock][kVectors]) {
-    constexpr std::size_t kLanesOfD = hn::MaxLanes(D()), kWidth = kVectors * kLanesOfD;
+  template <std::size_t kBlock, std::size_t kVectors>
+  HWY_INLINE void take(std::size_t row, std::size_t column, Vec (&sum)[kBlock][kVectors]) {
+    const Tag d;
+    constexpr std::size_t kWidth = kVectors * kLanes;
     const bool whole = column + kWidth <= columns_;
     if (HWY_UNLIKELY(takes_largest_ || !whole)) {
       HWY_ALIGN float sums[kBlock * kWidth];
@@ -68,11 +68,11 @@ class Sink {
       for (std::size_t r = 0; r < kBlock; ++r) {
         HWPROF_UNROLL
         for (std::size_t v = 0; v < kVectors; ++v) {
-          hn::Store(sum[r][v], d, sums + r * kWidth + v * kLanesOfD);
+          hn::Store(sum[r][v], d, sums + r * kWidth + v * kLanes);
         }
       }
-      takes_largest_ ? fold(d, column, sums, kBlock, kWidth)
-                     : store_some(d, row, column, sums, kBlock, kWidth);
+      takes_largest_ ? fold(column, sums, kBlock, kWidth)
+                     : store_some(row, column, sums, kBlock, kWidth);
       return;
     }
     const std::size_t at = row * stride_ + column_ + column;
@@ -81,7 +81,7 @@ class Sink {
       for (std::size_t r = 0; r < kBlock; ++r) {
         HWPROF_UNROLL
         for (std::size_t v = 0; v < kVectors; ++v) {
-          const float* addend = addend_ + at + r * stride_ + v * kLanesOfD;
+          const float* addend = addend_ + at + r * stride_ + v * kLanes;
           sum[r][v] = hn::Add(sum[r][v], hn::LoadU(d, addend));
         }
       }
@@ -93,7 +93,7 @@ class Sink {
       for (std::size_t v = 0; v < kVectors; ++v) {
         // Not Max: that would lose a NaN on x86.
         hn::StoreU(hn::IfThenElse(hn::Lt(sum[r][v], floor), floor, sum[r][v]), d,
-                   out_ + at + r * stride_ + v * kLanesOfD);
+                   out_ + at + r * stride_ + v * kLanes);
       }
     }
   }
@@ -122,6 +122,7 @@ class Sink {
     for (std::size_t r = 0; r < kBlock; ++r) {
       const std::size_t at = (row + r) * stride_ + column_ + column;
       if constexpr (kColumns == hn::MaxLanes(DotTag())) {
+        // Not store_vector(), whose parts of vectors cost 103 inputs and 4 outputs a tenth.
         const DotTag d;
         auto sum = hn::Add(hn::Load(d, sums + r * kColumns), hn::LoadU(d, bias));
         if (addend_ != nullptr) sum = hn::Add(sum, hn::LoadU(d, addend_ + at));
@@ -152,41 +153,40 @@ class Sink {
       : out_(out), addend_(addend), stride_(stride), floor_(floor), takes_largest_(takes_largest) {}
 
   // The lanes of one vector that are columns.
-  template <class D>
-  HWY_INLINE void store_vector(D d, std::size_t row, std::size_t column, hn::Vec<D> value) const {
-    constexpr std::size_t kWidth = hn::MaxLanes(D());
+  HWY_INLINE void store_vector(std::size_t row, std::size_t column, Vec value) const {
+    const Tag d;
     const std::size_t at = row * stride_ + column_ + column;
-    const std::size_t count = HWY_MIN(kWidth, columns_ - column);
-    HWY_ALIGN float part[kWidth];
+    const std::size_t count = HWY_MIN(kLanes, columns_ - column);
+    HWY_ALIGN float part[kLanes];
     if (addend_ != nullptr) {
-      for (std::size_t i = 0; i < kWidth; ++i) part[i] = i < count ? addend_[at + i] : 0;
+      for (std::size_t i = 0; i < kLanes; ++i) part[i] = i < count ? addend_[at + i] : 0;
       value = hn::Add(value, hn::Load(d, part));
     }
     const auto floor = hn::Set(d, floor_);
     value = hn::IfThenElse(hn::Lt(value, floor), floor, value);  // not Max, as above
-    if (count == kWidth) return hn::StoreU(value, d, out_ + at);
+    if (count == kLanes) return hn::StoreU(value, d, out_ + at);
     hn::Store(value, d, part);
     for (std::size_t i = 0; i < count; ++i) out_[at + i] = part[i];
   }
 
   // sums: [rows][width], a whole number of vectors, in part beyond the columns.
-  template <class D>
-  HWY_NOINLINE void store_some(D d, std::size_t row, std::size_t column, const float* sums,
+  HWY_NOINLINE void store_some(std::size_t row, std::size_t column, const float* sums,
                                std::size_t rows, std::size_t width) const {
+    const Tag d;
     for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t v = 0; v < width && column + v < columns_; v += hn::MaxLanes(D())) {
-        store_vector(d, row + r, column + v, hn::Load(d, sums + r * width + v));
+      for (std::size_t v = 0; v < width && column + v < columns_; v += kLanes) {
+        store_vector(row + r, column + v, hn::Load(d, sums + r * width + v));
       }
     }
   }
 
   // The same, kept in the maxima.
-  template <class D>
-  HWY_NOINLINE void fold(D d, std::size_t column, const float* sums, std::size_t rows,
+  HWY_NOINLINE void fold(std::size_t column, const float* sums, std::size_t rows,
                          std::size_t width) {
-    const hn::RebindToSigned<D> as_signed;
-    const hn::RebindToUnsigned<D> as_unsigned;
-    for (std::size_t v = 0; v < width; v += hn::MaxLanes(d)) {
+    const Tag d;
+    const hn::RebindToSigned<Tag> as_signed;
+    const hn::RebindToUnsigned<Tag> as_unsigned;
+    for (std::size_t v = 0; v < width; v += kLanes) {
       auto largest = hn::Load(as_signed, largest_ + column + v);
       auto topmost = hn::Load(as_unsigned, topmost_ + column + v);
       for (std::size_t r = 0; r < rows; ++r) {
@@ -227,7 +227,7 @@ HWY_NOINLINE void block(const Rows& rows, std::size_t first, const Panels& panel
         panels.weights + (rows.first_weight + s * rows.weight_step) * kVectors * kLanes, panels,
         ahead, ahead_bytes, sum);
   }
-  sink.take(tag, first, 0, sum);
+  sink.take(first, 0, sum);
 }
 
 // The blocks of 1 .. `most` rows.
