@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <utility>
 
 #include "src/observe/monitor/process_texts.h"
@@ -189,13 +188,10 @@ class Readers {
 }  // namespace
 
 void put_known_users_first(std::vector<ReaderTask>& tasks) {
-  std::map<uid_t, std::size_t> processes;
-  for (const ReaderTask& task : tasks) processes[task.account.uid] += task.pids.size();
+  observe::UserOrder users;
+  for (const ReaderTask& task : tasks) users.add(task.account.uid, task.pids.size());
   std::stable_sort(tasks.begin(), tasks.end(), [&](const ReaderTask& a, const ReaderTask& b) {
-    const bool ordinary = a.account.uid >= observe::kFirstOrdinaryUser;
-    const bool other_ordinary = b.account.uid >= observe::kFirstOrdinaryUser;
-    if (ordinary != other_ordinary) return !ordinary;
-    return processes[a.account.uid] > processes[b.account.uid];
+    return users.before(a.account.uid, b.account.uid);
   });
 }
 

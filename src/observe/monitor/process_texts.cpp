@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -64,17 +63,13 @@ Result<std::string> seen_in(const std::string& name) {
 
 std::deque<Seen> known_users_first(const std::string& bytes) {
   std::deque<Seen> all(bytes.size() / sizeof(Seen));
-  std::map<uid_t, std::size_t> processes;
+  UserOrder users;
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::memcpy(&all[i], bytes.data() + i * sizeof(Seen), sizeof(Seen));
-    ++processes[all[i].owner];
+    users.add(all[i].owner, 1);
   }
-  std::stable_sort(all.begin(), all.end(), [&](const Seen& a, const Seen& b) {
-    const bool ordinary = a.owner >= kFirstOrdinaryUser;
-    const bool other_ordinary = b.owner >= kFirstOrdinaryUser;
-    if (ordinary != other_ordinary) return !ordinary;
-    return processes[a.owner] > processes[b.owner];
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Seen& a, const Seen& b) { return users.before(a.owner, b.owner); });
   return all;
 }
 
@@ -197,6 +192,13 @@ class Texts {
 };
 
 }  // namespace
+
+bool UserOrder::before(uid_t one, uid_t other) const {
+  constexpr uid_t kFirstOrdinary = 1000;  // login.defs(5)
+  const bool ordinary = one >= kFirstOrdinary, other_ordinary = other >= kFirstOrdinary;
+  if (ordinary != other_ordinary) return !ordinary;
+  return processes_.at(one) > processes_.at(other);
+}
 
 Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed, const TextsPatience& patience,
                                       const std::string& folder) {

@@ -7,6 +7,8 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,7 +18,15 @@
 
 namespace hwprof::observe {
 
-inline constexpr uid_t kFirstOrdinaryUser = 1000;  // login.defs(5)
+// Who is looked at first: system users, then who has most processes.
+class UserOrder {
+ public:
+  void add(uid_t user, std::size_t processes) { processes_[user] += processes; }
+  [[nodiscard]] bool before(uid_t one, uid_t other) const;
+
+ private:
+  std::map<uid_t, std::size_t> processes_;
+};
 
 struct ProcessTexts {
   pid_t pid = 0;
