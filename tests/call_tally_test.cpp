@@ -2,14 +2,8 @@
 #include "src/observe/calls/call_tally.h"
 
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "src/base/spawn.h"
 #include "src/observe/calls/tracefs.h"
-#include "src/observe/proc/processes.h"
 
 namespace hwprof::observe {
 namespace {
@@ -315,41 +309,6 @@ TEST(DeadProbes, AreThoseOfThisProgramWhoseProcessIsGone) {
   const std::string list = "p:" + own + "/entry0 /a:0x1\nr:" + dead + "/leave0 /a:0x1\nr:" + dead +
                            "/leave0 /b:0x1\np:hwprof_x/y /a:0x1\np:probe_libc/malloc /a:0x1\n";
   EXPECT_EQ(dead_events(list), std::vector<std::string>{dead + "/leave0"});
-}
-
-// It could let whoever reads its stat wait, and it may be a living one that acts as its user.
-TEST(DeadProbes, AreLeftWhileTheirNumberIsAnotherUsers) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-  Result<Pipe> go = make_pipe();
-  ASSERT_TRUE(go);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    char byte = 0;
-    if (::setresuid(65534, 65534, 65534) != 0) ::_exit(1);
-    // May be dumped again, so that its folder is the user's.
-    ::prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
-    go->writer.reset();
-    ::_exit(static_cast<int>(::read(go->reader.get(), &byte, 1)));
-  }
-  const std::string folder = "/proc/" + std::to_string(child);
-  struct stat status {};
-  for (int i = 0; i < 10'000 && (::stat(folder.c_str(), &status) != 0 || status.st_uid != 65534);
-       ++i)
-    ::usleep(1000);
-  EXPECT_EQ(status.st_uid, 65534U);
-  std::string group = new_group_name();
-  const auto second = group.find('_', sizeof("hwprof_") - 1), third = group.find('_', second + 1);
-  const auto info = process_info(child);
-  ASSERT_TRUE(info);
-  group = "hwprof_" + std::to_string(child) + "_" + std::to_string(info->start_ticks + 1) +
-          group.substr(third);
-  const std::string list = "p:" + group + "/entry0 /a:0x1\n";
-  EXPECT_EQ(dead_events(list), std::vector<std::string>());
-  go->writer.reset();
-  siginfo_t end{};  // while it is a zombie still
-  ::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT);
-  EXPECT_EQ(dead_events(list), std::vector<std::string>{group + "/entry0"});
-  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace

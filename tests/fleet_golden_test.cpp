@@ -2,10 +2,13 @@
 // CSV, text. Each field has a value somewhere and is absent somewhere else.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "src/commands/fleet/merge.h"
 #include "src/report/data/fleet_writers.h"
 #include "src/report/documents/check.h"
 #include "src/report/documents/fleet.h"
+#include "tests/fleet_records.h"
 #include "tests/golden_file.h"
 
 namespace hwprof::report {
@@ -99,14 +102,6 @@ FoundRecord found(const Check& check) {
   return record;
 }
 
-FoundRecord broken(const std::string& file) {
-  FoundRecord record;
-  record.file = file;
-  record.problem = file + " ends in the middle";
-  name_record(record);
-  return record;
-}
-
 // Of each word one host and more, an outlier, other bits, an older hwprof, a wrong clock.
 Fleet made_fleet() {
   std::vector<FoundRecord> records;
@@ -125,8 +120,8 @@ Fleet made_fleet() {
   for (const Check& check :
        {slow, ahead, bad("n7"), open, without_blas("n9"), before, good("stranger")})
     records.push_back(found(check));
-  records.push_back(broken("n11@2026-11-27.json"));
-  records.push_back(broken("notes.txt"));
+  records.push_back(broken_record("n11@2026-11-27.json"));
+  records.push_back(broken_record("notes.txt"));
   std::vector<ExpectedHost> expected = *parse_host_ranges("n[1-13]");
   expected[12].unavailable = "drained: dimm errors";
   Fleet fleet = merge(expected, records, "2026-11-27", 1795755600);  // 2026-11-27T05:00:00Z
@@ -151,6 +146,10 @@ TEST(GoldenFleet, Check) {
 
 TEST(GoldenFleet, Merge) {
   const Fleet fleet = made_fleet();
+  for (const auto& [state, name, meaning] : model::EnumNames<model::HostState>::kAll) {
+    const auto is_in = [&](const FleetHost& host) { return host.state == state; };
+    EXPECT_TRUE(std::any_of(fleet.hosts.begin(), fleet.hosts.end(), is_in)) << name;
+  }
   expect_golden("fleet.json", fleet_json(fleet));
   expect_golden("fleet.csv", fleet_csv(fleet));
   expect_document("fleet", fleet_document(fleet));

@@ -5,6 +5,7 @@
 #include "src/commands/fleet/merge.h"
 #include "src/report/data/fleet_writers.h"
 #include "src/report/documents/fleet.h"
+#include "tests/fleet_records.h"
 
 namespace hwprof {
 namespace {
@@ -37,14 +38,6 @@ FoundRecord found(const std::string& host, Outcome outcome = Outcome::kPass, dou
   return record;
 }
 
-FoundRecord broken(const std::string& file) {
-  FoundRecord record;
-  record.file = file;
-  record.problem = file + " ends in the middle";
-  name_record(record);
-  return record;
-}
-
 report::Fleet merged(const std::string& hosts, const std::vector<FoundRecord>& records) {
   return merge(*parse_host_ranges(hosts), records, "r1", kNow);
 }
@@ -56,8 +49,8 @@ TEST(FleetMerge, EachHostHasItsWord) {
   const report::Fleet fleet =
       merge(expected,
             {found("n1"), found("n2", Outcome::kFail), found("n3", Outcome::kUnknown),
-             found("n4", Outcome::kPass, 100, "r0"), broken("n5@r1.json"), found("n8"), found("n9"),
-             broken("notes.txt")},
+             found("n4", Outcome::kPass, 100, "r0"), broken_record("n5@r1.json"), found("n8"),
+             found("n9"), broken_record("notes.txt")},
             "r1", kNow);
   std::vector<HostState> states;
   for (const auto& host : fleet.hosts) states.push_back(host.state);
@@ -174,12 +167,12 @@ TEST(FleetMerge, AnOlderHwprofIsNoted) {
 }
 
 TEST(FleetMerge, TheOnlyRunIsTaken) {
-  EXPECT_EQ(*run_to_merge({found("n1"), broken("n2@r7.json")}, ""), "r1");
+  EXPECT_EQ(*run_to_merge({found("n1"), broken_record("n2@r7.json")}, ""), "r1");
   EXPECT_EQ(*run_to_merge({found("n1")}, "r5"), "r5");
   const auto several = run_to_merge({found("n1"), found("n1", Outcome::kPass, 1, "r2")}, "");
   ASSERT_FALSE(several);
   EXPECT_THAT(several.error().hint, HasSubstr("r1, r2"));
-  EXPECT_FALSE(run_to_merge({broken("x.json")}, ""));
+  EXPECT_FALSE(run_to_merge({broken_record("x.json")}, ""));
 }
 
 TEST(FleetMerge, ReportsSayTheSame) {

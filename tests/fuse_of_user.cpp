@@ -64,6 +64,11 @@ void become_nobody() {
   ::prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
 }
 
+IdleProcess::~IdleProcess() {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
 pid_t start_idle_process() {
   std::array<int, 2> ready{};
   if (::pipe2(ready.data(), O_CLOEXEC) != 0) return -1;

@@ -53,4 +53,15 @@ class FuseOfUser {
 
 // A process of nobody's, or of one's own: it may be looked into, and does nothing.
 pid_t start_idle_process();
+class IdleProcess {
+ public:
+  IdleProcess() = default;
+  IdleProcess(const IdleProcess&) = delete;
+  IdleProcess& operator=(const IdleProcess&) = delete;
+  ~IdleProcess();
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = start_idle_process();
+};
 void become_nobody();

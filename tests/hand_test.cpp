@@ -3,6 +3,7 @@
 #include "src/observe/monitor/hand.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "src/observe/calls/tracefs.h"
 #include "src/observe/monitor/sandbox.h"
 #include "src/observe/proc/processes.h"
 #include "tests/fuse_of_user.h"
@@ -35,21 +37,6 @@ void expect_no_child() {
   }
   EXPECT_TRUE(children_but_keepers(::getpid()).empty()) << "a child is left";
 }
-
-class Idle {
- public:
-  Idle() = default;
-  Idle(const Idle&) = delete;
-  Idle& operator=(const Idle&) = delete;
-  ~Idle() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = start_idle_process();
-};
 
 // A worker whose question hangs goes on at once with all others, and so does hwprof.
 void expect_no_hang(const FuseOfUser& fuse, pid_t attached, const WorkerTask& ask) {
@@ -75,7 +62,7 @@ void expect_no_hang(const FuseOfUser& fuse, pid_t attached, const WorkerTask& as
 
 TEST(Hand, DoesNotHoldUpHwprofWhereAnEventIsReadForEver) {
   {
-    const Idle idle;
+    const IdleProcess idle;
     const FuseOfUser fuse(Held::kReadOfEvent, idle.pid());
     if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
     expect_no_hang(fuse, idle.pid(), [&](MonitorClient& monitor) -> Result<int> {
@@ -108,7 +95,7 @@ TEST(Hand, DoesNotHoldUpHwprofWhereAFileSystemDoesNotAnswer) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root sets probes";
   for (const Held held : {Held::kAttributes, Held::kFileSystemFacts}) {
     {
-      const Idle idle;
+      const IdleProcess idle;
       FuseOfUser fuse(held);
       if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
       const auto code = in_worker([](MonitorClient& monitor) -> Result<int> {
@@ -149,7 +136,7 @@ pid_t start_giver(pid_t task, const sockaddr_un& name) {
 // What lies in a channel is closed at the end, and the last close of an event waits for its
 // context.
 void expect_no_hang_at_exit() {
-  const Idle idle;
+  const IdleProcess idle;
   const std::array names{hidden_name("questions", ::getpid()), hidden_name("events", ::getpid())};
   for (const sockaddr_un& name : names) ASSERT_GT(start_giver(idle.pid(), name), 0);
   ::usleep(200'000);  // until they have their events
@@ -214,6 +201,26 @@ TEST(Hand, LeavesAWorkerThatGoesOnWhereItIsKilled) {
   ASSERT_TRUE(line) << line.error().what;
   EXPECT_EQ(*line, 0) << "the line that did not hold";
   EXPECT_TRUE(children_but_keepers(::getpid()).empty()) << "a child is left";
+}
+
+// It could let whoever reads its stat wait, and it may be a living one that acts as its user.
+TEST(DeadProbes, AreLeftWhileTheirNumberIsAnotherUsers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const IdleProcess other;
+  const auto info = process_info(other.pid());
+  ASSERT_TRUE(info);
+  EXPECT_NE(info->user, ::geteuid());
+  const std::string own = new_group_name();
+  const auto second = own.find('_', sizeof("hwprof_") - 1), third = own.find('_', second + 1);
+  ASSERT_NE(third, std::string::npos);
+  const std::string group =
+      fmt::format("hwprof_{}_{}{}", other.pid(), info->start_ticks + 1, own.substr(third));
+  const std::string list = "p:" + group + "/entry0 /a:0x1\n";
+  EXPECT_EQ(dead_events(list), std::vector<std::string>());
+  ::kill(other.pid(), SIGKILL);
+  siginfo_t end{};  // while it is a zombie still
+  ::waitid(P_PID, static_cast<id_t>(other.pid()), &end, WEXITED | WNOWAIT);
+  EXPECT_EQ(dead_events(list), std::vector<std::string>{group + "/entry0"});
 }
 
 // As the observed user it could hand the descriptor to a process of another session, which no rule

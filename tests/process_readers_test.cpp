@@ -38,21 +38,6 @@ Account user_of_tests() {
   return ::geteuid() == 0 ? Account{65534, 65534, {}, "", ""} : own_account();
 }
 
-class Idle {
- public:
-  Idle() = default;
-  Idle(const Idle&) = delete;
-  Idle& operator=(const Idle&) = delete;
-  ~Idle() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = start_idle_process();
-};
-
 class Folder {
  public:
   Folder() {
@@ -75,7 +60,7 @@ bool has(const observe::TextsOfAll& all, pid_t pid) {
 }
 
 TEST(ProcessTexts, AreOfEachProcessButThisOne) {
-  const Idle idle;
+  const IdleProcess idle;
   const auto all = observe::read_process_texts();
   ASSERT_TRUE(all) << all.error().what;
   EXPECT_TRUE(has(*all, idle.pid()));
@@ -110,7 +95,7 @@ TEST(ProcessTexts, WhatIsWaitedForIsPassedOverAndAFileThatIsMissingIsNone) {
 }
 
 TEST(ProcessTexts, AnExecveThatNeverEndsHoldsNobodyUp) {
-  const Idle idle;
+  const IdleProcess idle;
   const FuseOfUser fuse(Held::kExecve);
   if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
   const auto all = observe::read_process_texts({}, {.one = 500ms, .all = 20s});
@@ -122,7 +107,7 @@ TEST(ProcessTexts, AnExecveThatNeverEndsHoldsNobodyUp) {
 }
 
 TEST(ProcessReaders, AnExecveThatNeverEndsCostsItsOwnRowAlone) {
-  const Idle one, other;
+  const IdleProcess one, other;
   const FuseOfUser fuse(Held::kExecve);
   if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
   std::vector<LeftReader> left;
@@ -191,7 +176,7 @@ pid_t start_in_root(const std::string& root) {
 TEST(ProcessReaders, AUserWhoseReaderCannotBeEndedGetsNoSecondOne) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can have another root folder";
   const Folder folder;
-  const Idle idle;
+  const IdleProcess idle;
   const pid_t held = start_in_root(folder.path());
   std::vector<LeftReader> left;
   {

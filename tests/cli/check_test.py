@@ -6,12 +6,16 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import unittest
 
 import harness
 from evidence_harness import CALLER, EvidenceTest, needs_caller, needs_root
 from harness import BINARY, environment, hwprof
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "matrix"))
+from libraries import widest_core  # noqa: E402
 
 LINE = re.compile(r"verdict=(\S+) gflops=(\S+) peak_fraction=(\S+) factor=(\S+) outcome=(\S+) "
                   r"provider=(\S+) core=(\S+)\n$")
@@ -58,16 +62,6 @@ def read_metrics(text):
             metrics[name][labels] = float(sample.group(3))
     assert all(metrics.values()), "a metric without a sample"
     return metrics
-
-
-def widest_core():
-    """The core type for this CPU's vectors, since an OpenBLAS that is older than the CPU may choose a
-    narrow one by itself; none where OpenBLAS has no names for them."""
-    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-        flags = next((line.split() for line in file if line.startswith("flags")), [])
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= set(flags):
-        return "SkylakeX"
-    return "Haswell" if {"avx2", "fma"} <= set(flags) else None
 
 
 class CheckTest(EvidenceTest):
@@ -154,7 +148,7 @@ class Host(CheckTest):
     def test_results_have_the_same_bits_in_each_check_and_others_with_another_core(self):
         bits = []
         for core in (widest_core(), widest_core(), "Prescott"):
-            env = self.with_blas("openblas", OPENBLAS_CORETYPE=core)
+            env = self.with_blas("openblas", OPENBLAS_CORETYPE=core or None)
             hwprof("check", "--out", self.folder, "--run-id", "r", "--host", "a", env=env)
             with open(self.path("a@r.json")) as file:
                 bits.append(json.load(file)["blas"]["results"]["bits"])
@@ -299,7 +293,7 @@ class Command(CheckTest):
 
     @needs_caller
     def test_the_widest_core_type_is_good_and_a_forced_one_is_bad(self):
-        env = self.with_blas("openblas", OPENBLAS_CORETYPE=widest_core())
+        env = self.with_blas("openblas", OPENBLAS_CORETYPE=widest_core() or None)
         _, match = self.required(CALLER, "busy", "0.5", env=env)
         self.assertIn(match.group(3), ("optimal", "borderline", "inconclusive"))  # a busy machine
         env = self.with_blas("openblas", OPENBLAS_CORETYPE="Prescott")

@@ -4,7 +4,6 @@ lost and none is counted twice. The nodes share one machine, so their checks tak
 import json
 import os
 import pathlib
-import platform
 import signal
 import subprocess
 import sys
@@ -58,15 +57,6 @@ def blas_folder(package=libraries.OPENBLAS):
         raise unittest.SkipTest("%s (scripts/setup fleet)" % missing) from missing
 
 
-def good_core():
-    """A core type of OpenBLAS that is good on this CPU, which may be newer than OpenBLAS; "": its own choice."""
-    with open("/proc/cpuinfo") as file:
-        flags = file.read().split()
-    if platform.machine() != "x86_64" or "avx2" not in flags:
-        return ""
-    return "SkylakeX" if {"avx512f", "avx512bw", "avx512vl", "avx512dq"} <= set(flags) else "Haswell"
-
-
 def can_mount():
     return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
 
@@ -82,10 +72,11 @@ class Faults(unittest.TestCase):
             entering["node2"] = ("unshare", "--mount", "sh", "-c",
                                  'mount --bind "$0" "$1" && shift && exec "$@"', blas_folder(libraries.SERIAL), blas)
         cls.lab = Lab(10, entering=entering)
-        cls.site = {"OPENBLAS_CORETYPE": good_core()} if good_core() else {}
+        core = libraries.widest_core()
+        cls.site = {"OPENBLAS_CORETYPE": core} if core else {}
         cls.addClassCleanup(cls.lab.stop)
         lab, known = cls.lab, {"lab": cls.lab.folder, "blas": blas, "hwprof": HWPROF, "scripts": SCRIPTS,
-                               "ahead": os.environ["AHEAD"], "core": good_core(), "path": cls.lab.environment["PATH"]}
+                               "ahead": os.environ["AHEAD"], "core": core, "path": cls.lab.environment["PATH"]}
         lab.more = "HealthCheckProgram=%s\nHealthCheckInterval=3600\nHealthCheckNodeState=IDLE" % lab.write(
             "health-program", HEALTH.format(**known), 0o755)
         lab.write("task-prolog", TASK_PROLOG.format(**known), 0o755)

@@ -27,6 +27,16 @@ class Missing(Exception):
     """The libraries are not there, or cannot be had here."""
 
 
+def widest_core():
+    """A core type of OpenBLAS for this CPU's vectors: an OpenBLAS that is older than the CPU may choose a narrow
+    one by itself. "": that choice will do."""
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        flags = set(file.read().split())
+    if platform.machine() != "x86_64" or not {"avx2", "fma"} <= flags:
+        return ""
+    return "SkylakeX" if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags else "Haswell"
+
+
 def default_root():
     here = pathlib.Path(__file__).resolve().parents[2]
     return pathlib.Path(os.environ.get("HWPROF_BUILD_DIR") or here / "build") / "matrix"
