@@ -146,9 +146,9 @@ TEST(GoldenFleet, Check) {
 
 TEST(GoldenFleet, Merge) {
   const Fleet fleet = made_fleet();
-  for (const auto& [state, name, meaning] : model::EnumNames<model::HostState>::kAll) {
-    const auto is_in = [&](const FleetHost& host) { return host.state == state; };
-    EXPECT_TRUE(std::any_of(fleet.hosts.begin(), fleet.hosts.end(), is_in)) << name;
+  for (const auto& word : model::EnumNames<model::HostState>::kAll) {
+    const auto has_it = [&](const FleetHost& host) { return host.state == word.value; };
+    EXPECT_TRUE(std::any_of(fleet.hosts.begin(), fleet.hosts.end(), has_it)) << word.text;
   }
   expect_golden("fleet.json", fleet_json(fleet));
   expect_golden("fleet.csv", fleet_csv(fleet));
