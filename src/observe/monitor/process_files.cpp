@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
 #include "src/observe/proc/foreign_file.h"
 #include "src/observe/proc/same_program.h"
@@ -43,28 +44,19 @@ void open_all(pid_t pid, ProcessFiles& files) {
 }
 
 // A user's own memory takes more than the right to look where Yama says so (ptrace_scope), which
-// root has: of a program that the user may look into, and of no other.
+// root has: of a program that the user may look into, before and after, and of no other.
 void open_memory_as_root(pid_t pid, const Account& account, ProcessFiles& files) {
-  files.memory = open_of_one_program(pid, [&]() -> UniqueFd {
-    {
-      const ActingAs user(account);
-      if (!user.valid()) return {};
-      files.maps = open_file_of(pid, "maps");
-      if (!files.maps.valid()) return {};
-    }
-    return open_file_of(pid, "mem");
-  });
-  files.memory_error = files.memory.valid() ? 0 : errno;
-  if (files.memory.valid()) {
-    // Equal counts do not prove it: an execve faults before and after it exchanges the memory, and
-    // what lies between can be made long. Of a program with more rights the user gets no maps.
+  const auto map_as_user = [&] {
     const ActingAs user(account);
     files.maps = user.valid() ? open_file_of(pid, "maps") : UniqueFd();
-    if (!files.maps.valid()) {
-      files.memory_error = errno;
-      files.memory.reset();
-    }
-  }
+    return files.maps.valid();
+  };
+  files.memory = open_of_one_program(pid, [&]() -> UniqueFd {
+    if (!map_as_user()) return {};
+    UniqueFd memory = open_file_of(pid, "mem");
+    return memory.valid() && map_as_user() ? std::move(memory) : UniqueFd();
+  });
+  files.memory_error = files.memory.valid() ? 0 : errno;
   if (!files.maps.valid()) files.error = files.memory_error;
 }
 

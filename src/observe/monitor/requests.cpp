@@ -263,8 +263,14 @@ UniqueFd Requests::open_inside(const ForeignFile& file, const Account& account,
     if (opened.valid()) return opened;
   }
   return open_of_one_program(file.pid, [&]() -> UniqueFd {
-    const auto may = check();
-    if (may) return open_foreign_here(file);
+    UniqueFd opened;
+    auto may = check();
+    if (may) {
+      opened = open_foreign_here(file);
+      if (!opened.valid()) return {};
+      may = check();
+    }
+    if (may) return opened;
     errno = may.error().code;
     return {};
   });

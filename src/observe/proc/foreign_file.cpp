@@ -22,6 +22,18 @@ UniqueFd open_by_name(const std::string& name, int flags) {
   return UniqueFd(::open(name.c_str(), flags | O_CLOEXEC));
 }
 
+// As the user, so that it is the root of a program that is his; of a process in a user namespace
+// that root made, the kernel gives it to root alone.
+UniqueFd open_root(const std::string& name, const Account* user) {
+  constexpr int kFlags = O_PATH | O_DIRECTORY;
+  if (user != nullptr) {
+    const ActingAs acting(*user);
+    if (UniqueFd root = acting.valid() ? open_by_name(name, kFlags) : UniqueFd(); root.valid())
+      return root;
+  }
+  return open_by_name(name, kFlags);
+}
+
 // The links of another root lead to places in it (openat2: Linux 5.6).
 UniqueFd find_in_root(const std::string& path, const UniqueFd& folder) {
   if (!folder.valid()) return {};
@@ -76,7 +88,7 @@ UniqueFd open_foreign_here(const ForeignFile& file, const Account* on_behalf_of)
                          O_PATH);
       break;
     case ForeignFile::Kind::kInRoot:
-      way = open_by_name(of_process("root"), O_PATH | O_DIRECTORY);
+      way = open_root(of_process("root"), on_behalf_of);
       break;
     default:
       errno = EINVAL;

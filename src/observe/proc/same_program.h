@@ -5,22 +5,30 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "src/base/unique_fd.h"
 
 namespace hwprof::observe {
 
-// Of all its threads, since it was forked: nobody sets them back, and an execve has some before it
-// exchanges the memory and some after. Absent, with errno, where it has ended.
-std::optional<std::uint64_t> page_faults_of(pid_t pid);
+// What no execve leaves as it was, of the bytes of /proc/PID/stat. It has page faults before it
+// exchanges the memory and after, which nobody sets back, but what lies between can be made long (a
+// `#!` line, or a page, of a file system that does not answer): then the new memory has other
+// addresses, or none yet. They are equal where kernel.randomize_va_space is 0 alone.
+struct ProgramMarks {
+  std::uint64_t page_faults = 0;              // of all threads, since the process was forked
+  std::array<std::uint64_t, 10> addresses{};  // of code, stack, data, heap, arguments, environment
+  bool operator==(const ProgramMarks&) const = default;
+};
+std::optional<ProgramMarks> program_marks_in(std::string_view stat);
 
-// What `open` gives while no whole execve comes between the beginning and the end of it: whoever
-// uses that looks afterwards, with the user's rights, whether the process is at the other program
-// still. `open` is asked again where one may have come; EAGAIN where that may be each time: the
-// process touches new memory without pause.
+// What `open` gives while the process is at one program from before to after it. `open` is asked
+// again where it may not have been; EAGAIN where that may be each time: the process touches new
+// memory without pause. ESRCH where it has ended.
 UniqueFd open_of_one_program(pid_t pid, const std::function<UniqueFd()>& open);
 
 }  // namespace hwprof::observe
