@@ -123,6 +123,17 @@ TEST_F(HeldFolder, ErrorsOfAFileComeBackWhole) {
 }
 
 // A daemon's first parent ends between two looks, and leaves it to hwprof.
+TEST(Errands, SayWhereThereIsMoreThanIsTaken) {
+  Errands errands;
+  const auto said = [&](std::size_t bytes) {
+    return errands.run(
+        5s, "/proc", [&]() -> Result<std::string> { return std::string(bytes, 'x'); }, 4096);
+  };
+  EXPECT_EQ(said(2000).value_or("").size(), 2000U);
+  ASSERT_FALSE(said(4096));
+  EXPECT_EQ(said(4096).error().code, EFBIG);
+}
+
 TEST(LeftBehind, IsAskedForAgainWhereAParentHasEndedMeanwhile) {
   const pid_t ended = ::fork();
   if (ended == 0) ::_exit(0);

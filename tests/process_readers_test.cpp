@@ -65,7 +65,8 @@ TEST(ProcessTexts, AreOfEachProcessButThisOne) {
   ASSERT_TRUE(all) << all.error().what;
   EXPECT_TRUE(has(*all, idle.pid()));
   EXPECT_FALSE(has(*all, ::getpid()));
-  EXPECT_FALSE(has(*observe::read_process_texts({idle.pid()}), idle.pid())) << "it is passed over";
+  EXPECT_FALSE(has(*observe::read_process_texts({{idle.pid(), 0, 0}}), idle.pid()))
+      << "a reader waits for it";
 }
 
 TEST(ProcessTexts, WhatIsWaitedForIsPassedOverAndAFileThatIsMissingIsNone) {
@@ -92,6 +93,56 @@ TEST(ProcessTexts, WhatIsWaitedForIsPassedOverAndAFileThatIsMissingIsNone) {
     EXPECT_EQ(one.status, "status of " + std::to_string(one.pid));
     EXPECT_EQ(one.cgroup, "") << "a kernel without them";
   }
+}
+
+// A folder like that of a process.
+void put_process(const Folder& folder, pid_t pid, const std::string& status) {
+  const std::string own = folder.path() + "/" + std::to_string(pid);
+  std::filesystem::create_directory(own);
+  std::ofstream(own + "/stat") << "stat";
+  std::ofstream(own + "/status") << status;
+}
+
+TEST(ProcessTexts, WhatIsTooLongIsSaidAndNotCut) {
+  const Folder folder;
+  put_process(folder, 100, std::string((1U << 20U) + 1, 'g'));
+  put_process(folder, 101, std::string(800'000, 'g'));  // of as many groups as there may be
+  const auto all = observe::read_process_texts({}, {}, folder.path());
+  ASSERT_TRUE(all) << all.error().what;
+  EXPECT_EQ(all->too_much, std::vector<pid_t>{100});
+  ASSERT_EQ(all->texts.size(), 1U);
+  EXPECT_EQ(all->texts[0].status.size(), 800'000U);
+}
+
+TEST(ProcessTexts, WhoHoldsAsManyReadersAsHeMayGetsNoMore) {
+  const Folder folder;
+  put_process(folder, 100, "status");
+  std::vector<observe::LeftTextsReader> left;
+  for (pid_t pid = 1; pid <= 4; ++pid) {
+    const auto all = observe::read_process_texts(left, {}, folder.path());
+    ASSERT_TRUE(all) << all.error().what;
+    EXPECT_TRUE(has(*all, 100)) << left.size();
+    left.push_back({pid, pid, ::geteuid()});
+  }
+  const auto all = observe::read_process_texts(left, {}, folder.path());
+  ASSERT_TRUE(all) << all.error().what;
+  EXPECT_EQ(all->of_holders, std::vector<pid_t>{100});
+  EXPECT_TRUE(all->texts.empty());
+}
+
+TEST(ProcessTexts, WhoseTextsTookHisTimeLetsTheOthersGoFirst) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root: files of two users";
+  const Folder folder;
+  for (const pid_t pid : {100, 101, 102, 103}) {
+    put_process(folder, pid, "status");
+    const uid_t owner = pid == 103 ? 65533 : 65534;
+    ASSERT_EQ(::chown((folder.path() + "/" + std::to_string(pid)).c_str(), owner, owner), 0);
+  }
+  const auto all = observe::read_process_texts({}, {.of_user = 0ms}, folder.path());
+  ASSERT_TRUE(all) << all.error().what;
+  ASSERT_EQ(all->texts.size(), 4U);
+  EXPECT_NE(all->texts[0].pid, 103) << "he has fewer";
+  EXPECT_EQ(all->texts[1].pid, 103);
 }
 
 TEST(ProcessTexts, AnExecveThatNeverEndsHoldsNobodyUp) {
@@ -314,6 +365,25 @@ TEST(OpenOfOneProgram, GivesNothingThatAnExecveCameBetween) {
   EXPECT_EQ(::pread64(memory.get(), &byte, 1, static_cast<off64_t>(maps[0].start)), 1);
 }
 
+// A long execve has no page fault between the exchange of the memory and its own end.
+TEST(OpenOfOneProgram, TellsPagesFaultsAndAddressesApart) {
+  const auto stat = [](const std::string& minor, const std::string& stack, const std::string& end) {
+    std::string text = "7 (a b) S 1 1 1 0 -1 4 " + minor + " 0 2 0";
+    for (int field = 14; field <= 52; ++field)
+      text += " " + (field == 28 ? stack : field == 51 ? end : std::to_string(field));
+    return observe::program_marks_in(text + "\n");
+  };
+  const auto one = stat("10", "4096", "8192");
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->page_faults, 12U) << "the major ones, too";
+  EXPECT_EQ(stat("10", "4096", "8192"), one);
+  EXPECT_NE(stat("11", "4096", "8192"), one);
+  EXPECT_NE(stat("10", "0", "8192"), one);
+  EXPECT_NE(stat("10", "4096", "0"), one);
+  EXPECT_FALSE(observe::program_marks_in("7 (a b) S 1 1 1 0 -1 4 10 0 2 0"))
+      << "of a kernel before 3.5";
+}
+
 TEST(OpenOfOneProgram, IsNoneOfAProcessThatIsGone) {
   const pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
@@ -348,15 +418,48 @@ TEST(WatchPages, ALookKnowsOfTheLastWhatIsTakenAndNoMore) {
   const auto code = watch_pages(
       0.001,
       [&]() -> Result<Page> {
-        if (taken.size() == 2) return environment_error(5, "what", "hint");
         return Page{"page", std::to_string(taken.size()) + "/" + std::to_string(looks++)};
       },
-      [&](std::string_view known) { taken.emplace_back(known); });
+      [&](std::string_view known) {
+        taken.emplace_back(known);
+        if (taken.size() == 2) ::raise(SIGTERM);
+      });
   EXPECT_EQ(taken, (std::vector<std::string>{"0/0", "1/0"}));
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 128 + SIGTERM);
+}
+TEST(WatchPages, TheErrorOfTheFirstLookIsReturned) {
+  const auto code = watch_pages(
+      0.001, []() -> Result<Page> { return environment_error(5, "what", "hint"); },
+      [](std::string_view) {});
   ASSERT_FALSE(code);
   EXPECT_EQ(code.error().what, "what");
   EXPECT_EQ(code.error().hint, "hint");
   EXPECT_EQ(code.error().code, 5);
+}
+TEST(WatchPages, ALaterLookThatFailsIsSaidAndTheNextFollows) {
+  const Folder folder;
+  const std::string failed = folder.path() + "/failed";
+  int pages = 0;  // of the parent: each look is a process of its own
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  const auto code = watch_pages(
+      0.001,
+      [&]() -> Result<Page> {
+        if (pages == 1 && !std::filesystem::exists(failed)) {
+          std::ofstream(failed) << "once";
+          return environment_error(5, "the kernel said no", "");
+        }
+        return Page{"page", "known"};
+      },
+      [&](std::string_view) {
+        if (++pages == 2) ::raise(SIGTERM);
+      });
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "page\npage\n");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("the kernel said no"), std::string::npos) << said;
+  ASSERT_TRUE(code) << code.error().what;
+  EXPECT_EQ(*code, 128 + SIGTERM);
 }
 
 }  // namespace

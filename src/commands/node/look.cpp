@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <set>
 #include <tuple>
 #include <type_traits>
 
@@ -143,15 +142,19 @@ void NodeLook::add_left(pid_t reader, pid_t process, uid_t user, bool of_texts) 
 
 // By pid: whose texts could be read and who may be looked at.
 Result<std::vector<ListedProcess>> NodeLook::list(report::Node& node) {
-  std::set<pid_t> passed;
+  std::vector<observe::LeftTextsReader> left;
   for (const Left& one : left_)
-    if (one.of_texts) passed.insert(one.process);
-  TRY(observe::TextsOfAll all, observe::read_process_texts(passed));
-  for (const auto& [process, reader] : all.left) add_left(reader, process, 0, true);
-  for (const pid_t pid : passed) count_unread(kHeld, pid, node);
-  for (const pid_t pid : all.held) count_unread(kHeld, pid, node);
-  for (const pid_t pid : all.untold)
-    count_unread("there was no time for it: others hold who reads of them in /proc", pid, node);
+    if (one.of_texts) left.push_back({one.process, one.reader, one.user});
+  TRY(observe::TextsOfAll all, observe::read_process_texts(left));
+  for (const auto& one : left) count_unread(kHeld, one.process, node);
+  for (const auto& one : all.left) add_left(one.reader, one.process, one.owner, true);
+  const std::pair<const char*, const std::vector<pid_t>&> without[] = {
+      {kHeld, all.held},
+      {"its user's processes hold as many readers as those of one may", all.of_holders},
+      {"what /proc tells of it, or of all, is more than hwprof reads", all.too_much},
+      {"there was no time for it: others hold who reads of them in /proc", all.untold}};
+  for (const auto& [reason, pids] : without)
+    for (const pid_t pid : pids) count_unread(reason, pid, node);
   std::vector<ListedProcess> processes;
   const bool root = ::geteuid() == 0;
   for (observe::ProcessTexts& texts : all.texts) {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "src/base/spawn.h"
 #include "src/base/text.h"
 #include "src/base/unique_fd.h"
+#include "src/base/utc.h"
 #include "src/observe/monitor/sandbox.h"
 #include "src/observe/proc/signals.h"
 #include "src/report/render/write_report.h"
@@ -217,7 +219,7 @@ Result<int> watch_pages(double interval_s, const std::function<Result<Page>()>& 
   if (::isatty(STDOUT_FILENO) == 1) screen.emplace();
   bool keys = screen && screen->keys();
   auto next = Clock::now();
-  while (true) {
+  for (bool is_first = true;; is_first = false) {
     TRY(LookProcess process, LookProcess::start(look));
     do {
       const Ending end = wait_for(signals, keys, process.descriptor(), Clock::time_point::max());
@@ -225,12 +227,21 @@ Result<int> watch_pages(double interval_s, const std::function<Result<Page>()>& 
     } while (process.take());
     // A signal of the terminal's may have ended it, too.
     if (const Ending end = take_signals(signals); end.over) return end.code;
-    TRY(const Page page, process.page());
-    take(page.known);
-    if (screen) {
-      TRY(Screen::show(page.text));
+    Result<Page> page = process.page();
+    const bool is_page = page.has_value();
+    // The first tells what is amiss with hwprof or its rights, a later one what passes.
+    if (!is_page && is_first) return error_of(page);
+    if (is_page) {
+      take(page->known);
     } else {
-      TRY(report::write_stdout(page.text + "\n"));
+      page = Page{fmt::format("no look at {}: {}\n", utc_now(), page.error().what), ""};
+    }
+    if (screen) {
+      TRY(Screen::show(page->text));
+    } else if (is_page) {
+      TRY(report::write_stdout(page->text + "\n"));
+    } else {  // standard output is for pages, which a program may read
+      fmt::print(stderr, "hwprof: {}", page->text);
     }
     next = std::max(next + interval, Clock::now());  // what was missed is left out
     const Ending end = wait_for(signals, keys, -1, next);

@@ -18,7 +18,8 @@ struct Page {
 // Each `look` is a process of its own: keys and signals are heard meanwhile, and none begins with
 // what another one has read of other users' processes. `take` is given its `known`, here. Ends at
 // q, Ctrl-C or another signal that asks for it, with the terminal as it was; where standard output
-// is no terminal, each page follows the last. The exit code: 0, but 128 + n for a signal that a
+// is no terminal, each page follows the last. A look that fails is said, and the next follows; the
+// error of the first is returned. The exit code: 0, but 128 + n for a signal that a
 // process sent.
 Result<int> watch_pages(double interval_s, const std::function<Result<Page>()>& look,
                         const std::function<void(std::string_view known)>& take);

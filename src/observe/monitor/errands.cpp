@@ -22,7 +22,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostSaid = 1U << 20U;
 constexpr milliseconds kLingers{100};  // who was killed and lives on waits in the kernel
 
 // What goes home before a text: its own, or that of an error.
@@ -79,7 +78,7 @@ std::set<pid_t> Errands::left() const {
 }
 
 Result<std::string> Errands::run(milliseconds patience, const std::string& about,
-                                 const Errand& errand) {
+                                 const Errand& errand, std::size_t most) {
   std::erase_if(
       left_, [](const auto& one) { return ::waitpid(one.first, nullptr, WNOHANG) == one.first; });
   if (left_.size() >= most_left_) {
@@ -97,11 +96,13 @@ Result<std::string> Errands::run(milliseconds patience, const std::string& about
   if (pid == 0) do_errand(errand, said.writer.get(), parent);
   said.writer.reset();
   std::string bytes;
-  const bool ended = read_until(said.reader.get(), Clock::now() + patience, kMostSaid, bytes);
+  const bool ended = read_until(said.reader.get(), Clock::now() + patience, most, bytes);
   ::kill(pid, SIGKILL);
   int status = 0;
   if (!reap_until(pid, Clock::now() + kLingers, status)) left_.emplace(pid, about);
   if (!ended) return environment_error(ETIMEDOUT, "it waited in the kernel for too long");
+  if (bytes.size() >= most)
+    return environment_error(EFBIG, fmt::format("{}: more than {} bytes", about, most));
   return from_bytes(bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <set>
@@ -20,11 +21,12 @@ using Errand = std::function<Result<std::string>()>;
 
 class Errands {
  public:
-  // Gives what `errand` gives, at most 1 MiB. ETIMEDOUT where it does not end within `patience`:
-  // then it is killed, and left where it waits even so. ECANCELED where as many wait as may. It has
-  // no descriptor of hwprof's. `about`: a file, or a folder, for messages.
+  // Gives what `errand` gives; EFBIG where that is `most` bytes or more. ETIMEDOUT where it does
+  // not end within `patience`: then it is killed, and left where it waits even so. ECANCELED where
+  // as many wait as may. It has no descriptor of hwprof's. `about`: a file, or a folder, for
+  // messages.
   Result<std::string> run(std::chrono::milliseconds patience, const std::string& about,
-                          const Errand& errand);
+                          const Errand& errand, std::size_t most = std::size_t{1} << 20U);
   // The next is what hwprof was started for: the report has a place where others wait.
   void begin_last() { most_left_ = kMostLeft + 1; }
 

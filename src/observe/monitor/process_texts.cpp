@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "src/base/files.h"
 #include "src/base/spawn.h"
@@ -30,18 +33,24 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kShortest{100}, kEndsWithin{100};
-constexpr std::size_t kMostHeldReaders = 8, kMostBytesOfOne = std::size_t{64} << 10U;
+constexpr std::size_t kMostHeldReaders = 8, kMostOfOneUser = 4;
+// 65,536 groups (NGROUPS_MAX) of 11 bytes in a status are 704 KiB.
+constexpr std::size_t kMostBytesOfOne = std::size_t{1} << 20U;
+constexpr std::size_t kMostBytesOfAll = std::size_t{128} << 20U;
+constexpr std::size_t kMostProcesses = std::size_t{4} << 20U;  // PID_MAX_LIMIT of 64-bit kernels
 
 struct Seen {
   pid_t pid = 0;
   uid_t owner = 0;
 };
 
+enum class Told : std::uint8_t { kAsks, kTexts, kTooLong };
+
 // Goes before the texts; without any it says which process is asked for now.
 struct Head {
   pid_t pid = 0;
   std::array<std::uint32_t, 3> bytes{};
-  std::uint32_t told = 0;
+  Told told = Told::kAsks;
 };
 
 Result<std::string> seen_in(const std::string& name) {
@@ -73,10 +82,13 @@ std::deque<Seen> known_users_first(const std::string& bytes) {
   return all;
 }
 
-std::string text_of(const std::string& path) {
+// "" where there is none, or none any more; absent where it is too long.
+std::optional<std::string> text_of(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return "";
-  return read_text(file.get(), kMostBytesOfOne).value_or("");
+  auto text = read_text(file.get(), kMostBytesOfOne);
+  if (!text && errno != EFBIG) return "";
+  return text;
 }
 
 // The reader from its first moment to its last.
@@ -86,16 +98,16 @@ std::string text_of(const std::string& path) {
   SignalWatch::restore_in_child();
   leave_what_is_hwprofs({to});
   for (const Seen& one : processes) {
-    Head head{one.pid, {}, 0};
+    Head head{one.pid, {}, Told::kAsks};
     if (write_all(to, {reinterpret_cast<const char*>(&head), sizeof head}) != 0) ::_exit(1);
     const std::string way = fmt::format("{}/{}/", folder, one.pid);
-    const std::array<std::string, 3> texts{text_of(way + "stat"), text_of(way + "status"),
-                                           text_of(way + "cgroup")};
-    head.told = 1;
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      head.bytes.at(i) = static_cast<std::uint32_t>(texts.at(i).size());
+    const std::array texts{text_of(way + "stat"), text_of(way + "status"), text_of(way + "cgroup")};
+    const bool whole = texts[0] && texts[1] && texts[2];
+    head.told = whole ? Told::kTexts : Told::kTooLong;
+    for (std::size_t i = 0; whole && i < texts.size(); ++i)
+      head.bytes.at(i) = static_cast<std::uint32_t>(texts.at(i)->size());
     std::string said(reinterpret_cast<const char*>(&head), sizeof head);
-    for (const std::string& text : texts) said += text;
+    for (std::size_t i = 0; whole && i < texts.size(); ++i) said += *texts.at(i);
     if (write_all(to, said) != 0) ::_exit(1);
   }
   ::_exit(0);
@@ -105,8 +117,17 @@ std::string text_of(const std::string& path) {
 
 class Texts {
  public:
-  Texts(std::deque<Seen> waiting, const TextsPatience& patience, const std::string& folder)
-      : waiting_(std::move(waiting)), patience_(patience), folder_(folder) {}
+  Texts(std::deque<Seen> waiting, const std::vector<LeftTextsReader>& left,
+        const TextsPatience& patience, const std::string& folder)
+      : waiting_(std::move(waiting)), patience_(patience), folder_(folder) {
+    std::erase_if(waiting_, [&](const Seen& one) {
+      return one.pid == ::getpid() || std::any_of(left.begin(), left.end(), [&](const auto& held) {
+               return held.process == one.pid;
+             });
+    });
+    for (const LeftTextsReader& one : left) add_holder(one.owner);
+    drop_of_holders();
+  }
 
   Result<TextsOfAll> read() {
     const auto deadline = Clock::now() + patience_.all;
@@ -129,8 +150,9 @@ class Texts {
     if (reader_ == 0) tell(folder_, waiting_, said.writer.get(), parent);
     said.writer.reset();
     std::string bytes;
-    bool ended = false;
-    while (!ended) {
+    bool ended = false, by_turns = false;
+    since_ = Clock::now();
+    while (!ended && !by_turns) {
       const auto next = std::min(deadline, Clock::now() + patience_.one);
       const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
       pollfd event{said.reader.get(), POLLIN, 0};
@@ -142,52 +164,98 @@ class Texts {
           retry_interrupted([&] { return ::read(said.reader.get(), part.data(), part.size()); });
       ended = got <= 0;
       if (!ended) bytes.append(part.data(), static_cast<std::size_t>(got));
-      take(bytes);
+      by_turns = take(bytes);
     }
     int status = 0;
     ::kill(reader_, SIGKILL);
-    if (!reap_until(reader_, Clock::now() + kEndsWithin, status))
-      found_.left.emplace_back(waiting_.empty() ? 0 : waiting_.front().pid, reader_);
+    if (!reap_until(reader_, Clock::now() + kEndsWithin, status)) {
+      const Seen held = waiting_.empty() ? Seen{} : waiting_.front();
+      found_.left.push_back({held.pid, reader_, held.owner});
+      add_holder(held.owner);
+    }
     // One that died at a process would do so again.
-    return !waiting_.empty() && (ended || Clock::now() < deadline);
+    return !by_turns && !waiting_.empty() && (ended || Clock::now() < deadline);
   }
 
-  // What is whole of them.
-  void take(std::string& bytes) {
+  // What is whole of them. True: others are to come first, by a new reader.
+  bool take(std::string& bytes) {
     std::size_t used = 0;
+    bool by_turns = false;
     Head head;
-    while (bytes.size() - used >= sizeof head) {
+    while (bytes.size() - used >= sizeof head && !by_turns) {
       std::memcpy(&head, bytes.data() + used, sizeof head);
       const std::size_t all = head.bytes[0] + head.bytes[1] + head.bytes[2];
       if (bytes.size() - used - sizeof head < all) break;
       used += sizeof head;
-      if (head.told == 0) continue;
-      ProcessTexts& texts = found_.texts.emplace_back();
-      texts.pid = head.pid;
-      for (const auto& [text, size] :
-           {std::pair(&texts.stat, head.bytes[0]), std::pair(&texts.status, head.bytes[1]),
-            std::pair(&texts.cgroup, head.bytes[2])}) {
-        text->assign(bytes, used, size);
-        used += size;
+      if (head.told == Told::kAsks) continue;
+      if (head.told == Told::kTexts && bytes_ + all <= kMostBytesOfAll) {
+        bytes_ += all;
+        ProcessTexts& texts = found_.texts.emplace_back();
+        texts.pid = head.pid;
+        for (const auto& [text, size] :
+             {std::pair(&texts.stat, head.bytes[0]), std::pair(&texts.status, head.bytes[1]),
+              std::pair(&texts.cgroup, head.bytes[2])}) {
+          text->assign(bytes, used, size);
+          used += size;
+        }
+      } else {
+        used += all;
+        found_.too_much.push_back(head.pid);
       }
+      const uid_t owner = waiting_.front().owner;
       waiting_.pop_front();
+      by_turns = took_his_time(owner);
     }
     bytes.erase(0, used);
+    return by_turns;
+  }
+
+  // The kernel takes some 10 ms for the status of a process with 65,536 groups.
+  bool took_his_time(uid_t owner) {
+    const auto now = Clock::now();
+    auto& taken = taken_[owner];
+    taken += now - std::exchange(since_, now);
+    if (taken < patience_.of_user) return false;
+    taken = {};
+    return put_last(owner);
+  }
+
+  // False: nothing changes by it.
+  bool put_last(uid_t owner) {
+    const auto is_other = [&](const Seen& one) { return one.owner != owner; };
+    if (std::is_partitioned(waiting_.begin(), waiting_.end(), is_other)) return false;
+    std::stable_partition(waiting_.begin(), waiting_.end(), is_other);
+    return true;
   }
 
   void pass_over_first() {
     const Seen held = waiting_.front();
     waiting_.pop_front();
     found_.held.push_back(held.pid);
-    std::stable_partition(waiting_.begin(), waiting_.end(),
-                          [&](const Seen& one) { return one.owner != held.owner; });
+    put_last(held.owner);
+    drop_of_holders();
     patience_.one = std::max(std::min(kShortest, patience_.one), patience_.one / 2);
+  }
+
+  void add_holder(uid_t owner) { ++readers_[owner]; }
+
+  void drop_of_holders() {
+    std::erase_if(waiting_, [&](const Seen& one) {
+      const auto readers = readers_.find(one.owner);
+      const bool holds = readers != readers_.end() && readers->second >= kMostOfOneUser;
+      if (holds) found_.of_holders.push_back(one.pid);
+      return holds;
+    });
   }
 
   std::deque<Seen> waiting_;
   TextsPatience patience_;
   const std::string& folder_;
   pid_t reader_ = 0;
+  std::size_t bytes_ = 0;  // of the texts
+  Clock::time_point since_;
+  std::map<uid_t, Clock::duration> taken_;
+  std::map<uid_t, std::size_t> readers_;  // that wait
   TextsOfAll found_;
 };
 
@@ -200,18 +268,16 @@ bool UserOrder::before(uid_t one, uid_t other) const {
   return processes_.at(one) > processes_.at(other);
 }
 
-Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed, const TextsPatience& patience,
-                                      const std::string& folder) {
+Result<TextsOfAll> read_process_texts(const std::vector<LeftTextsReader>& left,
+                                      const TextsPatience& patience, const std::string& folder) {
   Errands errands;
-  const auto seen = errands.run(patience.all, folder, [&] { return seen_in(folder); });
+  const auto seen = errands.run(
+      patience.all, folder, [&] { return seen_in(folder); }, kMostProcesses * sizeof(Seen));
   if (!seen && seen.error().code == ETIMEDOUT)
     return environment_error(ETIMEDOUT, fmt::format("a process holds the folder {}", folder),
                              "find who reads it, and end that");
   if (!seen) return error_of(seen);
-  std::deque<Seen> waiting = known_users_first(*seen);
-  std::erase_if(waiting,
-                [&](const Seen& one) { return passed.contains(one.pid) || one.pid == ::getpid(); });
-  return Texts(std::move(waiting), patience, folder).read();
+  return Texts(known_users_first(*seen), left, patience, folder).read();
 }
 
 }  // namespace hwprof::observe

@@ -9,9 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "src/base/result.h"
@@ -33,22 +31,32 @@ struct ProcessTexts {
   std::string stat, status, cgroup;  // "" where there is no such file
 };
 
+// A reader that SIGKILL does not end, and what it waits for.
+struct LeftTextsReader {
+  pid_t process = 0, reader = 0;
+  uid_t owner = 0;  // of the process
+};
+
 struct TextsOfAll {
   std::vector<ProcessTexts> texts;
-  std::vector<pid_t> held;                    // whose texts a reader waited for
-  std::vector<pid_t> untold;                  // for which no time was left
-  std::vector<std::pair<pid_t, pid_t>> left;  // process, and its reader, which SIGKILL does not end
+  std::vector<pid_t> held;        // whose texts a reader waited for
+  std::vector<pid_t> of_holders;  // not asked for: their user holds as many readers as he may
+  std::vector<pid_t> too_much;    // with a text of more than 1 MiB, or after 128 MiB of all
+  std::vector<pid_t> untold;      // for which no time was left
+  std::vector<LeftTextsReader> left;
 };
 
 struct TextsPatience {
-  std::chrono::milliseconds one{1000};  // half of it after each that took as long
+  std::chrono::milliseconds one{1000};      // half of it after each that took as long
+  std::chrono::milliseconds of_user{1000};  // then the others come first
   std::chrono::milliseconds all{5000};
 };
 
-// Of all processes that may be seen in `folder`, but for those in `passed`. Those of system users
-// come first, then of who has most; of a user who holds a reader, the others come last. An error
-// where the folder itself cannot be read.
-Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed = {},
+// Of all processes that may be seen in `folder`, but for those that the readers of `left`, of
+// earlier calls, wait for. Those of system users come first, then of who has most; of a user who
+// holds a reader, or whose texts took long, the others come last. An error where the folder itself
+// cannot be read.
+Result<TextsOfAll> read_process_texts(const std::vector<LeftTextsReader>& left = {},
                                       const TextsPatience& patience = {},
                                       const std::string& folder = "/proc");
 
