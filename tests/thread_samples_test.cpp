@@ -27,5 +27,22 @@ TEST(ThreadTable, HasRoomForSoManyThreadsAndCountsTheSamplesOfAll) {
   EXPECT_EQ(samples, static_cast<std::uint64_t>(kThreads) + 1);
 }
 
+// libgomp's loop that spins calls futex(2) once it has spun for long enough, or at once.
+TEST(ThreadTable, WhoBlocksInTheKernelDoesNotSpin) {
+  Images images;
+  const CodePlace loop = images.unknown(0x1000), nowhere{};
+  const auto waits_of = [&](CodePlace hit, Wait wait) {
+    ThreadTable table;
+    table.add(hit, nowhere, 1);
+    const auto threads = table.resolve(images, [&](CodePlace place) {
+      return place == loop ? LoopJudgement{{}, wait} : LoopJudgement{};
+    });
+    return threads.at(0).waits.size();
+  };
+  EXPECT_EQ(waits_of(loop, Wait::kPause), 1U);
+  EXPECT_EQ(waits_of(images.kernel(loop), Wait::kPause), 0U);
+  EXPECT_EQ(waits_of(images.kernel(loop), Wait::kYield), 1U) << "the kernel's part of a yield";
+}
+
 }  // namespace
 }  // namespace hwprof::observe

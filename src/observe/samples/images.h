@@ -53,6 +53,8 @@ class Images {
   [[nodiscard]] static bool is_kernel(CodePlace place) {
     return place.image == kKernel || place.image == kFaults;
   }
+  // Behind one: not an interrupt or a page fault.
+  [[nodiscard]] static bool is_system_call(CodePlace place) { return place.image == kKernel; }
   // Who waits in the C library is its caller's to say; a run-time system of threads has helpers of
   // its own.
   [[nodiscard]] bool is_c_library(CodePlace place) const;

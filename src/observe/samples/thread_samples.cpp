@@ -37,8 +37,9 @@ void ThreadTable::add(CodePlace hit, CodePlace returns_to, int thread) {
   ++known->second;
 }
 
-ThreadTable::Waiting ThreadTable::waiting(Images& images, const Judge& judge, CodePlace place,
+ThreadTable::Waiting ThreadTable::waiting(Images& images, const Judge& judge, CodePlace hit,
                                           CodePlace returns_to) {
+  const CodePlace place = images.in_program(hit);
   if (place == kNowhere) return {};
   LoopJudgement judged = judge(place);
   const bool straight =
@@ -49,6 +50,8 @@ ThreadTable::Waiting ThreadTable::waiting(Images& images, const Judge& judge, Co
     judged = judge(returns_to);
   }
   if (judged.wait == Wait::kNone) return {};
+  // A loop that has stopped to spin blocks in another system call: that is the kernel's time.
+  if (judged.wait != Wait::kYield && Images::is_system_call(hit)) return {};
   const bool callers = images.is_c_library(place) && returns_to != kNowhere;
   return {true, judged.wait == Wait::kYield, callers ? returns_to : place};
 }
@@ -71,7 +74,7 @@ std::vector<ThreadSamples> ThreadTable::resolve(Images& images, const Judge& jud
     const CodePlace place = images.in_program(hit);
     ThreadSamples& thread = threads[tid];
     thread.samples += samples;
-    const Waiting waits_here = waiting(images, judge, place, returns_to);
+    const Waiting waits_here = waiting(images, judge, hit, returns_to);
     if (!waits_here.is) {
       if (place == hit && is_arithmetic(judge(place).loop.width)) thread.arithmetic += samples;
       continue;

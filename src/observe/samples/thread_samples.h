@@ -37,7 +37,7 @@ class ThreadTable {
     bool in_yield = false;
     CodePlace site;
   };
-  static Waiting waiting(Images& images, const Judge& judge, CodePlace place, CodePlace returns_to);
+  static Waiting waiting(Images& images, const Judge& judge, CodePlace hit, CodePlace returns_to);
   bool is_idle(Images& images, int tid, CodePlace site);
   // `tid`, or kLater where there are as many as there is room for.
   int entered(int tid);
