@@ -11,6 +11,7 @@
 #include <random>
 
 #include "kernels/blas_library.h"
+#include "src/own_openblas_path.h"
 #include "tests/exact_setup.h"
 
 extern char** environ;

@@ -88,5 +88,20 @@ TEST(FromJson, NullIsAbsentAndNeverZero) {
   EXPECT_NE(count->peak_gflops, count->peak_gflops) << "not a number";
 }
 
+// What would take hours, or more memory than there is, is refused before it is parsed.
+TEST(CheckJson, RefusesWhatIsNestedTooDeepOrHasTooManyKeys) {
+  EXPECT_TRUE(check_json(std::string(200, '[')));
+  EXPECT_FALSE(check_json(std::string(201, '[')));
+  const auto keys = [](int count) {
+    std::string text = "{";
+    for (int i = 0; i < count; ++i) text += "\"" + std::to_string(i) + "\":0,";
+    return text + "\"a:b\":[{\"c\":1},{\"d\":2}]}";
+  };
+  EXPECT_TRUE(check_json(keys(1023)));
+  const auto many = check_json(keys(1024));
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().what, "an object in it has more than 1024 keys");
+}
+
 }  // namespace
 }  // namespace hwprof::model

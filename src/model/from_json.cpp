@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace hwprof::model {
 namespace {
@@ -167,11 +168,13 @@ Result<void> fill_record(const Record& record, void* value, const JsonIn& json, 
 
 Result<void> check_json(std::string_view text) {
   constexpr std::size_t kMostBytes = std::size_t{512} << 20U;
-  constexpr int kDeepest = 200;
+  constexpr std::size_t kDeepest = 200;
+  // nlohmann's ordered objects compare each key with all before it; no record has as many.
+  constexpr std::size_t kMostKeys = 1024;
   if (text.size() > kMostBytes)
     return usage_error(
         fmt::format("it has {} bytes, and no more than {} are read", text.size(), kMostBytes));
-  int depth = 0;
+  std::vector<std::size_t> keys;  // of the objects that are open
   bool in_text = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -181,10 +184,13 @@ Result<void> check_json(std::string_view text) {
     } else if (c == '"') {
       in_text = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest)
+      if (keys.size() == kDeepest)
         return usage_error(fmt::format("it is nested more than {} levels deep", kDeepest));
+      keys.push_back(0);
     } else if (c == ']' || c == '}') {
-      --depth;
+      if (!keys.empty()) keys.pop_back();
+    } else if (c == ':' && !keys.empty() && ++keys.back() > kMostKeys) {
+      return usage_error(fmt::format("an object in it has more than {} keys", kMostKeys));
     }
   }
   return {};

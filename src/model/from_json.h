@@ -10,7 +10,8 @@
 namespace hwprof::model {
 
 // Whether the text is fit to be parsed: neither so large nor so deeply nested that what stands for
-// it would not fit. To be asked of every text from a file. Fault::kUsage.
+// it would not fit, nor with objects of so many keys that it takes for ever. To be asked of every
+// text from a file. Fault::kUsage.
 Result<void> check_json(std::string_view text);
 
 // Fills `value`, a `record` as it is when new. Files of other versions: keys that are not known are

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "src/blas/providers/providers.h"
+#include "src/own_openblas_path.h"
 
 namespace hwprof::blas {
 namespace {

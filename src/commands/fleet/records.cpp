@@ -16,11 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLongestRecord = std::uint64_t{4} << 20U;  // a record has some 20 KB
+constexpr std::uint64_t kLongestRecord = std::uint64_t{256} << 10U;  // a record has some 20 KB
+constexpr std::uint64_t kMostOfAll = std::uint64_t{128} << 20U;
+constexpr std::size_t kMostFiles = 65'536;
 
-Result<report::Check> read_check(const std::string& path, const std::string& name) {
-  TRY(const std::string text, read_untrusted(path, {.most_bytes = kLongestRecord}));
+// `left`: bytes that may be read still.
+Result<report::Check> read_check(const std::string& path, const std::string& name,
+                                 std::uint64_t& left) {
+  TRY(const std::string text, read_untrusted(path, {.most_bytes = std::min(kLongestRecord, left)}));
   if (text.empty()) return usage_error(name + " is empty");
+  left -= text.size();
   const std::string_view known[] = {model::record<report::Check>().schema};
   TRY(const ReportFile file, parse_report(name, text, known));
   auto check = model::from_json<report::Check>(file.json);
@@ -37,27 +42,37 @@ Result<report::Check> read_check(const std::string& path, const std::string& nam
 Result<std::vector<FoundRecord>> read_records(const std::string& folder) {
   std::error_code error;
   fs::directory_iterator entries(folder, error);
-  std::vector<FoundRecord> records;
+  std::vector<std::string> names;
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    const std::string name = entries->path().filename();
+    std::string name = entries->path().filename();
     if (name.starts_with('.')) continue;
-    FoundRecord& record = records.emplace_back();
-    record.file = name;
-    name_record(record);
-    if (!name.ends_with(".json")) {
-      record.problem = name + " is no .json";
-      continue;
-    }
-    auto check = read_check(entries->path(), name);
-    if (check)
-      record.check = *std::move(check);
-    else
-      record.problem = check.error().what;
+    if (names.size() == kMostFiles)
+      return usage_error(
+          fmt::format("{} has more than {} files, and no more are read", folder, kMostFiles),
+          "give each run a folder of its own, or move old records away");
+    names.push_back(std::move(name));
   }
   if (error)
     return usage_error(fmt::format("cannot read the folder {}: {}", folder, error.message()));
-  std::sort(records.begin(), records.end(),
-            [](const FoundRecord& a, const FoundRecord& b) { return a.file < b.file; });
+  std::sort(names.begin(), names.end());
+
+  std::vector<FoundRecord> records(names.size());
+  std::uint64_t left = kMostOfAll;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    FoundRecord& record = records[i];
+    record.file = std::move(names[i]);
+    name_record(record);
+    if (!record.file.ends_with(".json")) {
+      record.problem = record.file + " is no .json";
+    } else if (left == 0) {
+      record.problem = fmt::format("{} was not read: the files before it have {} MiB", record.file,
+                                   kMostOfAll >> 20U);
+    } else if (auto check = read_check(fs::path(folder) / record.file, record.file, left)) {
+      record.check = *std::move(check);
+    } else {
+      record.problem = check.error().what;
+    }
+  }
   return records;
 }
 

@@ -11,7 +11,8 @@
 namespace hwprof {
 
 // In the order of their names, but for those that begin with '.', such as records that are being
-// written. Fault::kUsage where the folder cannot be read.
+// written. A record has at most 256 KiB and all have 128 MiB: the others have a problem.
+// Fault::kUsage where the folder cannot be read, or has more than 65,536 files.
 Result<std::vector<FoundRecord>> read_records(const std::string& folder);
 
 }  // namespace hwprof

@@ -1,0 +1,88 @@
+// Who may write into the folder of the records decides how many there are, and how long.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "src/commands/fleet/records.h"
+#include "src/report/data/fleet_writers.h"
+
+namespace hwprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FleetRecords : public ::testing::Test {
+ protected:
+  FleetRecords() {
+    std::string name = fs::temp_directory_path() / "records-XXXXXX";
+    folder_ = ::mkdtemp(name.data()) == nullptr ? "" : name;
+  }
+  ~FleetRecords() override { fs::remove_all(folder_); }
+
+  void put_record(const std::string& host, std::size_t reason_bytes) const {
+    report::Check check;
+    check.version = "0.1.0";
+    check.host = host;
+    check.run_id = "r1";
+    check.started_utc = check.ended_utc = "2026-11-27T03:00:00Z";
+    check.reason = std::string(reason_bytes, 'r');
+    std::ofstream(folder_ + "/" + host + "@r1.json") << report::check_json(check);
+  }
+  void link_record(const std::string& host, int number) const {
+    fs::create_hard_link(folder_ + "/" + host + "@r1.json",
+                         folder_ + "/" + host + std::to_string(number) + "@r1.json");
+  }
+
+  std::string folder_;
+};
+
+TEST_F(FleetRecords, OneIsNotLongerThanItsLimit) {
+  put_record("node1", 200'000);
+  put_record("node2", 300'000);
+  const auto records = read_records(folder_);
+  ASSERT_TRUE(records) << records.error().what;
+  ASSERT_EQ(records->size(), 2U);
+  EXPECT_TRUE(records->at(0).check) << records->at(0).problem;
+  EXPECT_FALSE(records->at(1).check);
+  EXPECT_NE(records->at(1).problem.find("no more than 262144 are read"), std::string::npos)
+      << records->at(1).problem;
+}
+
+TEST_F(FleetRecords, AllTogetherHaveALimitAndWhatIsBeyondIsSaid) {
+  put_record("node", 250'000);
+  for (int i = 1; i < 600; ++i) link_record("node", i);
+  const auto records = read_records(folder_);
+  ASSERT_TRUE(records) << records.error().what;
+  ASSERT_EQ(records->size(), 600U);
+  std::size_t read = 0;
+  for (const FoundRecord& record : *records) {
+    read += record.check ? 1 : 0;
+    EXPECT_EQ(record.check.has_value(), record.problem.empty()) << record.file;
+  }
+  EXPECT_GT(read, 500U);
+  EXPECT_LT(read * 250'000, 128U << 20U);
+}
+
+TEST_F(FleetRecords, AFolderOfTooManyFilesIsNotRead) {
+  // A file has at most 65,000 links on ext4.
+  for (const char* file : {"/a", "/b"}) std::ofstream(folder_ + file) << "no record";
+  const auto link = [&](int number) {
+    const std::string file = folder_ + (number % 2 == 0 ? "/a" : "/b");
+    fs::create_hard_link(file, file + std::to_string(number));
+  };
+  for (int i = 2; i < 65'536; ++i) link(i);
+  const auto most = read_records(folder_);
+  ASSERT_TRUE(most) << most.error().what;
+  EXPECT_EQ(most->size(), 65'536U);
+  link(65'536);
+  const auto records = read_records(folder_);
+  ASSERT_FALSE(records);
+  EXPECT_NE(records.error().what.find("more than 65536 files"), std::string::npos)
+      << records.error().what;
+}
+
+}  // namespace
+}  // namespace hwprof
