@@ -13,6 +13,7 @@
 #include "src/commands/node/watch.h"
 #include "src/observe/proc/process_list.h"
 #include "tests/made_rung.h"
+#include "tests/seen_process.h"
 
 namespace hwprof {
 namespace {
@@ -26,9 +27,9 @@ using ::testing::Pair;
 
 const std::string kStatus =
     "Name:\tx\nUid:\t1000\t1001\t1000\t1000\nGid:\t100\t100\t100\t100\nGroups:\t4 100 \n";
-std::string stat_line(const char* name, char state, unsigned flags) {
+std::string stat_line(const char* name, char state, unsigned flags, int threads = 3) {
   return "42 (" + std::string(name) + ") " + state + " 1 42 42 0 -1 " + std::to_string(flags) +
-         " 0 0 0 0 250 50 7 7 20 0 3 0 1000 1 1 1\n";
+         " 0 0 0 0 250 50 7 7 20 0 " + std::to_string(threads) + " 0 1000 1 1 1\n";
 }
 
 TEST(ProcessList, ANameMayHoldParenthesesAndBlanks) {
@@ -44,10 +45,17 @@ TEST(ProcessList, ANameMayHoldParenthesesAndBlanks) {
 }
 
 TEST(ProcessList, WhatHasEndedAndThreadsOfTheKernelAreLeftOut) {
-  EXPECT_FALSE(listed_process(42, stat_line("x", 'Z', 0), kStatus));
+  EXPECT_FALSE(listed_process(42, stat_line("x", 'Z', 0, 1), kStatus));
   EXPECT_FALSE(listed_process(42, stat_line("x", 'S', 0x00200000), kStatus));
   EXPECT_FALSE(listed_process(42, "42 (x", kStatus));
   EXPECT_FALSE(listed_process(42, stat_line("x", 'S', 0), ""));
+}
+
+TEST(ProcessList, AProcessWhoseFirstThreadHasEndedIsOne) {
+  const auto process = listed_process(42, stat_line("x", 'Z', 0), kStatus);
+  ASSERT_TRUE(process);
+  EXPECT_TRUE(process->main_ended);
+  EXPECT_FALSE(listed_process(42, stat_line("x", 'S', 0), kStatus)->main_ended);
 }
 
 TEST(ProcessList, CpusUsedAreThoseOfItsLife) {
@@ -215,7 +223,7 @@ TEST(ProcessReaders, SayOfEachProcessWhetherItCouldBeRead) {
   ::waitpid(gone, nullptr, 0);
   std::vector<blas::LeftReader> left;
   const auto read =
-      blas::read_processes({{own_account(), {child, gone}}}, left,
+      blas::read_processes({{own_account(), {seen(child), seen(gone)}}}, left,
                            {.patience = std::chrono::seconds(60), .all = std::chrono::seconds(60)});
   ASSERT_TRUE(read);
   ASSERT_EQ(read->at(0).size(), 2u);

@@ -23,6 +23,7 @@
 #include "src/observe/proc/maps.h"
 #include "src/observe/proc/same_program.h"
 #include "tests/fuse_of_user.h"
+#include "tests/seen_process.h"
 
 namespace hwprof {
 namespace {
@@ -59,14 +60,16 @@ bool has(const observe::TextsOfAll& all, pid_t pid) {
                      [&](const auto& one) { return one.pid == pid; });
 }
 
+// Whoever reads when it began waits as well.
+observe::SeenProcess held(const FuseOfUser& fuse) { return {fuse.process(), 0}; }
+
 TEST(ProcessTexts, AreOfEachProcessButThisOne) {
   const IdleProcess idle;
   const auto all = observe::read_process_texts();
   ASSERT_TRUE(all) << all.error().what;
   EXPECT_TRUE(has(*all, idle.pid()));
   EXPECT_FALSE(has(*all, ::getpid()));
-  EXPECT_FALSE(has(*observe::read_process_texts({{idle.pid(), 0, 0}}), idle.pid()))
-      << "a reader waits for it";
+  EXPECT_FALSE(has(*observe::read_process_texts({idle.pid()}), idle.pid())) << "it is passed over";
 }
 
 TEST(ProcessTexts, WhatIsWaitedForIsPassedOverAndAFileThatIsMissingIsNone) {
@@ -81,7 +84,7 @@ TEST(ProcessTexts, WhatIsWaitedForIsPassedOverAndAFileThatIsMissingIsNone) {
       std::ofstream(own + "/stat") << "stat of " << pid;
     }
   }
-  const auto all = observe::read_process_texts({}, {.one = 200ms, .all = 20s}, folder.path());
+  const auto all = observe::read_process_texts({}, {}, {.one = 200ms, .all = 20s}, folder.path());
   ASSERT_TRUE(all) << all.error().what;
   EXPECT_EQ(all->held, std::vector<pid_t>{101});
   EXPECT_TRUE(all->left.empty());
@@ -107,52 +110,90 @@ TEST(ProcessTexts, WhatIsTooLongIsSaidAndNotCut) {
   const Folder folder;
   put_process(folder, 100, std::string((1U << 20U) + 1, 'g'));
   put_process(folder, 101, std::string(800'000, 'g'));  // of as many groups as there may be
-  const auto all = observe::read_process_texts({}, {}, folder.path());
+  const auto all = observe::read_process_texts({}, {}, {}, folder.path());
   ASSERT_TRUE(all) << all.error().what;
   EXPECT_EQ(all->too_much, std::vector<pid_t>{100});
   ASSERT_EQ(all->texts.size(), 1U);
   EXPECT_EQ(all->texts[0].status.size(), 800'000U);
 }
 
-TEST(ProcessTexts, WhoHoldsAsManyReadersAsHeMayGetsNoMore) {
-  const Folder folder;
-  put_process(folder, 100, "status");
-  std::vector<observe::LeftTextsReader> left;
-  for (pid_t pid = 1; pid <= 4; ++pid) {
-    const auto all = observe::read_process_texts(left, {}, folder.path());
-    ASSERT_TRUE(all) << all.error().what;
-    EXPECT_TRUE(has(*all, 100)) << left.size();
-    left.push_back({pid, pid, ::geteuid()});
-  }
-  const auto all = observe::read_process_texts(left, {}, folder.path());
-  ASSERT_TRUE(all) << all.error().what;
-  EXPECT_EQ(all->of_holders, std::vector<pid_t>{100});
-  EXPECT_TRUE(all->texts.empty());
-}
-
-TEST(ProcessTexts, WhoseTextsTookHisTimeLetsTheOthersGoFirst) {
+TEST(ProcessTexts, AreOfEachUserByTurns) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root: files of two users";
   const Folder folder;
-  for (const pid_t pid : {100, 101, 102, 103}) {
+  const auto owned = [&](pid_t pid, uid_t owner) {
     put_process(folder, pid, "status");
-    const uid_t owner = pid == 103 ? 65533 : 65534;
+    ASSERT_EQ(::chown((folder.path() + "/" + std::to_string(pid)).c_str(), owner, owner), 0);
+  };
+  for (const pid_t pid : {100, 101, 102}) owned(pid, 65533);
+  for (const pid_t pid : {103, 104}) owned(pid, 65534);
+  owned(105, 7);
+  owned(106, 0);
+  const auto all = observe::read_process_texts({}, {}, {}, folder.path());
+  ASSERT_TRUE(all) << all.error().what;
+  const auto user_at = [&](std::size_t i) {
+    const pid_t pid = all->texts.at(i).pid;
+    return pid >= 105 ? 0 : pid >= 103 ? 65534 : 65533;
+  };
+  EXPECT_EQ(user_at(0) + user_at(1), 0) << "system users first";
+  EXPECT_EQ(user_at(2), 65533) << "who has most";
+  EXPECT_EQ(user_at(3), 65534);
+  EXPECT_EQ(user_at(4), 65533);
+  EXPECT_EQ(user_at(5), 65534);
+  EXPECT_EQ(user_at(6), 65533);
+  // Of one user: those of others are not even asked for, but what nobody may look into is root's.
+  const auto of = observe::read_process_texts({}, 65534, {}, folder.path());
+  ASSERT_TRUE(of) << of.error().what;
+  EXPECT_EQ(of->texts.size(), 3U);
+  EXPECT_TRUE(has(*of, 103) && has(*of, 104) && has(*of, 106));
+}
+
+TEST(ProcessTexts, SubordinateIdsCountAsOneUser) {
+  const observe::SubordinateIds ids(
+      "ann:100000:65536\nbob:165536:65536\nnonsense\nc:1:0\nd:4294967295:9\n");
+  EXPECT_EQ(ids.counts_as(1000), 1000U);
+  EXPECT_EQ(ids.counts_as(99'999), 99'999U);
+  EXPECT_EQ(ids.counts_as(100'000), 100'000U);
+  EXPECT_EQ(ids.counts_as(165'535), 100'000U);
+  EXPECT_EQ(ids.counts_as(165'536), 165'536U);
+  EXPECT_EQ(ids.counts_as(231'072), 231'072U);
+  EXPECT_EQ(ids.counts_as(1), 1U);
+}
+
+TEST(ProcessTexts, WhoseTextsTookLongLetsTheOthersGoFirst) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root: files of two users";
+  const Folder folder;
+  for (const pid_t pid : {100, 101, 102, 103, 104}) {
+    put_process(folder, pid, "status");
+    const uid_t owner = pid >= 103 ? 65533 : 65534;
     ASSERT_EQ(::chown((folder.path() + "/" + std::to_string(pid)).c_str(), owner, owner), 0);
   }
-  const auto all = observe::read_process_texts({}, {.of_user = 0ms}, folder.path());
+  for (const char* pid : {"/100", "/101", "/102"}) {  // whoever reads their stat waits
+    const std::string stat = folder.path() + pid + "/stat";
+    std::filesystem::remove(stat);
+    ASSERT_EQ(::mkfifo(stat.c_str(), 0600), 0);
+  }
+  const auto all = observe::read_process_texts({}, {}, {.one = 200ms, .all = 20s}, folder.path());
   ASSERT_TRUE(all) << all.error().what;
-  ASSERT_EQ(all->texts.size(), 4U);
-  EXPECT_NE(all->texts[0].pid, 103) << "he has fewer";
-  EXPECT_EQ(all->texts[1].pid, 103);
+  EXPECT_EQ(all->held.size(), 3U);
+  EXPECT_TRUE(has(*all, 103) && has(*all, 104));
+  // Without time: one wait, then the other user's, who has none to wait for.
+  const auto some =
+      observe::read_process_texts({}, {}, {.one = 300ms, .all = 500ms}, folder.path());
+  ASSERT_TRUE(some) << some.error().what;
+  EXPECT_TRUE(has(*some, 103) && has(*some, 104));
+  EXPECT_FALSE(some->untold.empty());
 }
 
 TEST(ProcessTexts, AnExecveThatNeverEndsHoldsNobodyUp) {
   const IdleProcess idle;
   const FuseOfUser fuse(Held::kExecve);
   if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
-  const auto all = observe::read_process_texts({}, {.one = 500ms, .all = 20s});
+  const auto all = observe::read_process_texts({}, {}, {.one = 500ms, .all = 20s});
   ASSERT_TRUE(all) << all.error().what;
   // Not every kernel lets who reads its stat wait.
-  EXPECT_TRUE(has(*all, fuse.process()) || all->held == std::vector<pid_t>{fuse.process()});
+  EXPECT_TRUE(has(*all, fuse.process()) ||
+              std::count(all->held.begin(), all->held.end(), fuse.process()) == 1)
+      << all->held.size() << " others held";
   EXPECT_TRUE(has(*all, idle.pid()));
   EXPECT_TRUE(all->untold.empty());
 }
@@ -163,8 +204,8 @@ TEST(ProcessReaders, AnExecveThatNeverEndsCostsItsOwnRowAlone) {
   if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
   std::vector<LeftReader> left;
   const auto read =
-      blas::read_processes({{user_of_tests(), {one.pid(), fuse.process(), other.pid()}}}, left,
-                           {.patience = 500ms, .all = 20s});
+      blas::read_processes({{user_of_tests(), {seen(one.pid()), held(fuse), seen(other.pid())}}},
+                           left, {.patience = 500ms, .all = 20s});
   ASSERT_TRUE(read) << read.error().what;
   const auto& rows = read->at(0);
   EXPECT_TRUE(rows[0].read) << rows[0].reason;
@@ -178,7 +219,7 @@ TEST(ProcessReaders, AnExecveThatNeverEndsCostsItsOwnRowAlone) {
 TEST(ProcessReaders, AreSoManyAtOnceAndNoMore) {
   const FuseOfUser fuse(Held::kExecve);
   if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
-  const std::vector<ReaderTask> tasks(6, {user_of_tests(), {fuse.process()}});
+  const std::vector<ReaderTask> tasks(6, {user_of_tests(), {held(fuse)}});
   for (const auto& limits :
        {blas::ReadersLimits{.at_once = 2, .patience = 200ms, .all = 20s},
         blas::ReadersLimits{.of_one_user = 2, .patience = 200ms, .all = 20s}}) {
@@ -194,7 +235,7 @@ TEST(ProcessReaders, AreSoManyAtOnceAndNoMore) {
 TEST(ProcessReaders, WhatThereIsNoTimeForSaysSo) {
   const FuseOfUser fuse(Held::kExecve);
   if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
-  const std::vector<ReaderTask> tasks(3, {user_of_tests(), {fuse.process()}});
+  const std::vector<ReaderTask> tasks(3, {user_of_tests(), {held(fuse)}});
   std::vector<LeftReader> left;
   const auto read =
       blas::read_processes(tasks, left, {.at_once = 1, .patience = 10s, .all = 300ms});
@@ -203,11 +244,30 @@ TEST(ProcessReaders, WhatThereIsNoTimeForSaysSo) {
   EXPECT_EQ(read->at(2)[0].reason, "there was no time for it: the readers of others took too long");
 }
 
+// Else its number may be another user's by now, whose bytes a reader of root's would take for
+// root's.
+TEST(ProcessReaders, ReadNoneThatIsNotTheOneThatWasSeen) {
+  const IdleProcess idle;
+  const Account nobody = user_of_tests();
+  const auto read_as = [&](const Account& account, const observe::SeenProcess& process) {
+    std::vector<LeftReader> left;
+    const auto read = blas::read_processes({{account, {process}}}, left);
+    return read ? read->at(0)[0] : blas::ReadProcess();
+  };
+  EXPECT_TRUE(read_as(nobody, seen(idle.pid())).read);
+  observe::SeenProcess before = seen(idle.pid());
+  --before.start_ticks;
+  EXPECT_FALSE(read_as(nobody, before).read);
+  EXPECT_EQ(read_as(nobody, before).reason, "ended meanwhile");
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has readers whom the kernel refuses nothing";
+  EXPECT_FALSE(read_as(own_account(), seen(idle.pid())).read) << "it is nobody's by now";
+}
+
 TEST(ProcessReaders, SystemUsersComeFirstThenWhoHasMost) {
-  std::vector<ReaderTask> tasks{{{2000, 1, {}, "", ""}, {1}},
-                                {{1000, 1, {}, "", ""}, {2, 3}},
-                                {{1000, 2, {}, "", ""}, {4}},
-                                {{7, 1, {}, "", ""}, {5}}};
+  std::vector<ReaderTask> tasks{{{2000, 1, {}, "", ""}, {{1}}},
+                                {{1000, 1, {}, "", ""}, {{2}, {3}}},
+                                {{1000, 2, {}, "", ""}, {{4}}},
+                                {{7, 1, {}, "", ""}, {{5}}}};
   blas::put_known_users_first(tasks);
   std::vector<uid_t> order;
   for (const ReaderTask& task : tasks) order.push_back(task.account.uid);
@@ -224,7 +284,7 @@ pid_t start_in_root(const std::string& root) {
   while (true) ::pause();
 }
 
-TEST(ProcessReaders, AUserWhoseReaderCannotBeEndedGetsNoSecondOne) {
+TEST(ProcessReaders, AReaderThatCannotBeEndedCostsItsOwnRowAlone) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can have another root folder";
   const Folder folder;
   const IdleProcess idle;
@@ -234,17 +294,18 @@ TEST(ProcessReaders, AUserWhoseReaderCannotBeEndedGetsNoSecondOne) {
     const FuseOfUser fuse(Held::kFolder, 0, folder.path());
     if (fuse.missing().empty()) {
       std::this_thread::sleep_for(200ms);  // until somebody waits for the lock
-      const std::vector<ReaderTask> tasks{{user_of_tests(), {held}}};
+      const std::vector<ReaderTask> tasks{{user_of_tests(), {seen(held), seen(idle.pid())}}};
       const auto read = blas::read_processes(tasks, left, {.patience = 300ms, .all = 20s});
       ASSERT_TRUE(read);
       EXPECT_FALSE(read->at(0)[0].read);
+      EXPECT_TRUE(read->at(0)[1].read) << read->at(0)[1].reason;
       ASSERT_EQ(left.size(), 1U);
-      EXPECT_EQ(left[0].user, 65534U);
-      const auto again = blas::read_processes(
-          {{user_of_tests(), {idle.pid()}}, {own_account(), {idle.pid()}}}, left);
-      ASSERT_TRUE(again);
-      EXPECT_NE(again->at(0)[0].reason.find("cannot be ended"), std::string::npos);
-      EXPECT_TRUE(again->at(1)[0].read) << "another user's " << again->at(1)[0].reason;
+      EXPECT_EQ(left[0].process, held);
+      // As many as may be left over all looks.
+      std::vector<LeftReader> many(256, left[0]);
+      const auto none = blas::read_processes({{user_of_tests(), {seen(idle.pid())}}}, many);
+      ASSERT_TRUE(none);
+      EXPECT_NE(none->at(0)[0].reason.find("cannot be ended"), std::string::npos);
       EXPECT_EQ(left.size(), 1U);
     }
   }
@@ -262,7 +323,7 @@ std::size_t shared_mappings() {
 
 TEST(ProcessReader, WhatOneWritesIsNoOthersToWrite) {
   const std::size_t before = shared_mappings();
-  auto reader = blas::ProcessReader::start({::getpid()}, own_account());
+  auto reader = blas::ProcessReader::start({seen(::getpid())}, own_account());
   ASSERT_TRUE(reader);
   EXPECT_GT(shared_mappings(), before);
   const pid_t next = ::fork();
@@ -275,7 +336,7 @@ TEST(ProcessReader, WhatOneWritesIsNoOthersToWrite) {
 TEST(ProcessReader, HasSoMuchMemoryAndNoMore) {
   const FuseOfUser fuse(Held::kExecve);
   if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
-  auto reader = blas::ProcessReader::start({fuse.process()}, user_of_tests());
+  auto reader = blas::ProcessReader::start({held(fuse)}, user_of_tests());
   ASSERT_TRUE(reader);
   std::string limits;
   for (int i = 0; i < 10'000 && limits.find("536870912") == std::string::npos; ++i) {

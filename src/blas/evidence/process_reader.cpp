@@ -219,20 +219,22 @@ void read_process(ProcessBlas& blas, pid_t pid, const observe::ProcessFiles& fro
 
 struct ProcessReader::Shared {
   std::atomic<std::uint32_t> steps, at;
-  // As many as there are pids.
+  // As many as there are processes.
   SharedProcess* processes() { return reinterpret_cast<SharedProcess*>(this + 1); }
 };
 
 void ProcessReader::Unmap::operator()(Shared* shared) const { ::munmap(shared, bytes); }
 
-Result<ProcessReader> ProcessReader::start(std::vector<pid_t> pids, const Account& account) {
-  const std::size_t bytes = sizeof(Shared) + pids.size() * sizeof(SharedProcess);
+Result<ProcessReader> ProcessReader::start(std::vector<observe::SeenProcess> processes,
+                                           const Account& account) {
+  const std::size_t bytes = sizeof(Shared) + processes.size() * sizeof(SharedProcess);
   // The kernel's zeroes are processes that were not read; what is not touched takes no memory.
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return environment_error(errno, fmt::format("mmap: {}", std::strerror(errno)));
-  ProcessReader reader(std::move(pids), SharedMemory(static_cast<Shared*>(memory), Unmap{bytes}));
+  ProcessReader reader(std::move(processes),
+                       SharedMemory(static_cast<Shared*>(memory), Unmap{bytes}));
   const pid_t parent = ::getpid();
   reader.pid_ = ::fork();
   if (reader.pid_ < 0)
@@ -255,19 +257,19 @@ void ProcessReader::read(const Account& account, pid_t parent) try {
   // Nothing to say, and no terminal to say it on.
   observe::keep_variables({});
   observe::leave_what_is_hwprofs({});
-  allow_descriptors(observe::kFilesOfProcess * pids_.size() + 64);
+  allow_descriptors(observe::kFilesOfProcess * processes_.size() + 64);
   limit_data();
   const auto next = [&](std::size_t at) {
     shared_->at = static_cast<std::uint32_t>(at);
     ++shared_->steps;
   };
-  const auto files = observe::open_process_files(pids_, account, next);
+  const auto files = observe::open_process_files(processes_, account, next);
   if (!observe::enter_sandbox(account, descriptors_of(files))) ::_exit(1);
   // Nothing above has read what a process wrote; nothing below has rights that its user has not.
   ProcessBlas blas;
-  for (std::size_t i = 0; i < pids_.size(); ++i) {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
     next(i);
-    read_process(blas, pids_[i], files[i], shared_->processes()[i]);
+    read_process(blas, processes_[i].pid, files[i], shared_->processes()[i]);
     std::atomic_ref(shared_->processes()[i].done) = 1;
   }
   ::_exit(0);
@@ -278,7 +280,7 @@ void ProcessReader::read(const Account& account, pid_t parent) try {
 std::uint32_t ProcessReader::steps() const { return shared_->steps; }
 
 std::size_t ProcessReader::at() const {
-  return std::min<std::size_t>(shared_->at, pids_.empty() ? 0 : pids_.size() - 1);
+  return std::min<std::size_t>(shared_->at, processes_.empty() ? 0 : processes_.size() - 1);
 }
 
 void ProcessReader::kill() const {
@@ -297,7 +299,7 @@ bool ProcessReader::end(std::chrono::steady_clock::time_point deadline) {
 
 std::vector<std::optional<ReadProcess>> ProcessReader::results() const {
   std::vector<std::optional<ReadProcess>> all;
-  for (std::size_t i = 0; i < pids_.size(); ++i) {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
     // A copy: something that it left behind could go on writing.
     const auto copy = std::make_unique<SharedProcess>(shared_->processes()[i]);
     all.push_back(copy->done != 0 ? std::optional(taken(*copy)) : std::nullopt);

@@ -35,7 +35,8 @@ struct ReadProcess {
 class ProcessReader {
  public:
   // At once; the rights are `account`'s.
-  static Result<ProcessReader> start(std::vector<pid_t> pids, const Account& account);
+  static Result<ProcessReader> start(std::vector<observe::SeenProcess> processes,
+                                     const Account& account);
   ProcessReader(ProcessReader&&) = default;
   ProcessReader& operator=(ProcessReader&&) = default;
   ~ProcessReader();
@@ -52,11 +53,10 @@ class ProcessReader {
   bool end(std::chrono::steady_clock::time_point deadline);
   // Not waited for any more.
   void leave() { ended_.reset(); }
-  // By pid, in the order of start(); absent is what it has not read. Once it has ended, or was
+  // In the order of start(); absent is what it has not read. Once it has ended, or was
   // killed.
   [[nodiscard]] std::vector<std::optional<ReadProcess>> results() const;
   [[nodiscard]] const std::string& how_it_ended() const { return how_it_ended_; }
-  [[nodiscard]] const std::vector<pid_t>& pids() const { return pids_; }
 
  private:
   struct Shared;  // memory that both have
@@ -65,11 +65,11 @@ class ProcessReader {
     void operator()(Shared* shared) const;
   };
   using SharedMemory = std::unique_ptr<Shared, Unmap>;
-  ProcessReader(std::vector<pid_t> pids, SharedMemory shared)
-      : pids_(std::move(pids)), shared_(std::move(shared)) {}
+  ProcessReader(std::vector<observe::SeenProcess> processes, SharedMemory shared)
+      : processes_(std::move(processes)), shared_(std::move(shared)) {}
   [[noreturn]] void read(const Account& account, pid_t parent);
 
-  std::vector<pid_t> pids_;
+  std::vector<observe::SeenProcess> processes_;
   SharedMemory shared_;
   pid_t pid_ = 0;
   UniqueFd ended_;  // invalid once it was waited for

@@ -17,14 +17,14 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kLeastAtOnce = 8;  // however many were left
 constexpr int kMostReadersOfTask = 16;   // one after the other
-const char* const kNoSecondReader =
-    "a reader of this user's processes waits in the kernel, and cannot be ended";
+constexpr std::size_t kMostLeft = 256;
+const char* const kTooManyLeft = "too many readers wait in the kernel, and cannot be ended";
 constexpr milliseconds kShortestPatience{250}, kLingers{100}, kPoll{50};
 
 // A part of a task: what a reader has not read, the next one does.
 struct Part {
   std::size_t task = 0;
-  std::vector<std::size_t> of;  // numbers in its pids
+  std::vector<std::size_t> of;  // numbers in its processes
   milliseconds patience{};
   int before = 0;  // readers that did not come to its end
 };
@@ -43,9 +43,9 @@ class Readers {
       : tasks_(tasks), left_(left), limits_(limits), deadline_(Clock::now() + limits.all) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       Part part{i, {}, limits.patience, 0};
-      for (std::size_t j = 0; j < tasks[i].pids.size(); ++j) part.of.push_back(j);
+      for (std::size_t j = 0; j < tasks[i].processes.size(); ++j) part.of.push_back(j);
       waiting_.push_back(std::move(part));
-      results_.emplace_back(tasks[i].pids.size());
+      results_.emplace_back(tasks[i].processes.size());
     }
   }
 
@@ -63,11 +63,6 @@ class Readers {
  private:
   uid_t user_of(const Part& part) const { return tasks_[part.task].account.uid; }
 
-  bool has_left(uid_t user) const {
-    return std::any_of(left_.begin(), left_.end(),
-                       [&](const LeftReader& one) { return one.user == user; });
-  }
-
   void give_up(const Part& part, const std::string& reason) {
     for (const std::size_t i : part.of) results_[part.task][i].reason = reason;
   }
@@ -77,12 +72,12 @@ class Readers {
     const std::size_t at_once =
         std::max(kLeastAtOnce, limits_.at_once - std::min(limits_.at_once, left_.size()));
     for (auto next = waiting_.begin(); next != waiting_.end();) {
-      const uid_t user = user_of(*next);
-      if (has_left(user)) {
-        give_up(*next, kNoSecondReader);
+      if (left_.size() >= kMostLeft) {
+        give_up(*next, kTooManyLeft);
         next = waiting_.erase(next);
         continue;
       }
+      const uid_t user = user_of(*next);
       if (running_.size() >= std::min(at_once, limits_.at_once)) break;
       const auto of_user = std::count_if(running_.begin(), running_.end(), [&](const Running& one) {
         return user_of(one.part) == user;
@@ -91,9 +86,10 @@ class Readers {
         ++next;
         continue;
       }
-      std::vector<pid_t> pids;
-      for (const std::size_t i : next->of) pids.push_back(tasks_[next->task].pids[i]);
-      TRY(ProcessReader reader, ProcessReader::start(std::move(pids), tasks_[next->task].account));
+      const ReaderTask& task = tasks_[next->task];
+      std::vector<observe::SeenProcess> processes;
+      for (const std::size_t i : next->of) processes.push_back(task.processes[i]);
+      TRY(ProcessReader reader, ProcessReader::start(std::move(processes), task.account));
       running_.push_back({std::move(*next), std::move(reader), 0, Clock::now()});
       next = waiting_.erase(next);
     }
@@ -128,14 +124,13 @@ class Readers {
   // What the reader was at is passed over; another one reads the rest.
   void finish(Running& one, bool stood) {
     const std::size_t at = one.part.of[one.reader.at()];
-    const bool is_gone = end(one, Clock::now() + kLingers);
+    end(one, Clock::now() + kLingers);
     Part rest = take_results(one);
     if (rest.of.empty()) return;
     const std::string why = stood ? "its reader waited in the kernel for it"
                                   : "its reader " + one.reader.how_it_ended();
     results_[rest.task][at].reason = why;
     std::erase(rest.of, at);
-    if (!is_gone) return give_up(rest, kNoSecondReader);
     if (++rest.before >= kMostReadersOfTask)
       return give_up(rest, "too many of its user's readers end so: " + why);
     if (rest.of.empty()) return;
@@ -143,12 +138,11 @@ class Readers {
     waiting_.push_back(std::move(rest));
   }
 
-  // False: it was left.
-  bool end(Running& one, Clock::time_point deadline) {
-    if (one.reader.end(deadline)) return true;
-    left_.push_back({one.reader.pid(), user_of(one.part)});
+  void end(Running& one, Clock::time_point deadline) {
+    if (one.reader.end(deadline)) return;
+    const std::size_t at = one.part.of[one.reader.at()];
+    left_.push_back({one.reader.pid(), tasks_[one.part.task].processes[at].pid});
     one.reader.leave();
-    return false;
   }
 
   // What it has not read.
@@ -189,7 +183,7 @@ class Readers {
 
 void put_known_users_first(std::vector<ReaderTask>& tasks) {
   observe::UserOrder users;
-  for (const ReaderTask& task : tasks) users.add(task.account.uid, task.pids.size());
+  for (const ReaderTask& task : tasks) users.add(task.account.uid, task.processes.size());
   std::stable_sort(tasks.begin(), tasks.end(), [&](const ReaderTask& a, const ReaderTask& b) {
     return users.before(a.account.uid, b.account.uid);
   });

@@ -1,7 +1,7 @@
 // The readers of all users' processes (process_reader.h), so many at once and no more. A user can
 // make each reader of his wait in the kernel (a process held inside execve, a file system of his
-// own): such a process is passed over, and said. Where even SIGKILL does not end the reader, no
-// other one is started for that user until it is gone.
+// own), and of others': /proc/PID is a folder that all may read and so hold (errands.h). Such a
+// process is passed over, and said; nobody else's rows are lost for it.
 #pragma once
 
 #include <sys/types.h>
@@ -20,13 +20,12 @@ namespace hwprof::blas {
 // Processes that one reader has the rights for.
 struct ReaderTask {
   Account account;
-  std::vector<pid_t> pids;
+  std::vector<observe::SeenProcess> processes;
 };
 
-// A reader that waits in the kernel, against SIGKILL.
+// A reader that waits in the kernel for a process, against SIGKILL.
 struct LeftReader {
-  pid_t reader = 0;
-  uid_t user = 0;
+  pid_t reader = 0, process = 0;
 };
 
 struct ReadersLimits {
@@ -41,7 +40,8 @@ struct ReadersLimits {
 // most processes.
 void put_known_users_first(std::vector<ReaderTask>& tasks);
 
-// By task and pid, in the order of `tasks`. `left`: of earlier looks, and of this one.
+// By task and process, in the order of `tasks`. `left`: of earlier looks, whose processes are in no
+// task; those of this one are added.
 Result<std::vector<std::vector<ReadProcess>>> read_processes(const std::vector<ReaderTask>& tasks,
                                                              std::vector<LeftReader>& left,
                                                              const ReadersLimits& limits = {});

@@ -4,8 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
+#include "src/base/files.h"
 #include "src/base/utc.h"
 #include "src/cli/groups.h"
 #include "src/cli/values.h"
@@ -15,6 +17,7 @@
 #include "src/commands/interrupt.h"
 #include "src/commands/loaded_blas.h"
 #include "src/commands/run/observe.h"
+#include "src/observe/monitor/errands.h"
 #include "src/report/data/fleet_writers.h"
 #include "src/report/printable.h"
 #include "src/report/render/write_report.h"
@@ -32,7 +35,7 @@ struct CheckOptions {
 
 // Schedulers kill a health check after a minute, and jobs wait for it.
 constexpr double kQuickLadder = 0.7, kFullLadder = 6;
-constexpr std::chrono::milliseconds kLadderOfCommand{500};
+constexpr std::chrono::milliseconds kLadderOfCommand{500}, kFilePatience{3000};
 
 Result<report::Check> check_host(const CheckOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
@@ -74,13 +77,19 @@ Result<int> run_check(CheckOptions options) {
   const std::string file = options.folder.empty()
                                ? ""
                                : options.folder + "/" + record_name(options.host, options.run_id);
-  TRY(report::check_outputs({}, {file, options.prometheus}));
+  // A folder that others may read is one that they may hold; a health check must end.
+  observe::Errands errands;
+  const auto at = [&](const std::string& path, const std::function<Result<void>()>& work) {
+    return path.empty() ? Result<void>() : observe::at_file(errands, path, kFilePatience, work);
+  };
+  TRY(report::check_outputs({}, {file, options.prometheus}, [&](const std::string& path) {
+    return at(path, [&] { return check_writable(path); });
+  }));
   TRY(const report::Check check, check_host(options));
-  const Result<void> saved =
-      file.empty() ? Result<void>() : write_file(file, report::check_json(check));
-  const Result<void> exported =
-      options.prometheus.empty() ? Result<void>()
-                                 : write_file(options.prometheus, report::check_prometheus(check));
+  const Result<void> saved = at(file, [&] { return write_file(file, report::check_json(check)); });
+  const Result<void> exported = at(options.prometheus, [&] {
+    return write_file(options.prometheus, report::check_prometheus(check));
+  });
   TRY(report::write_stdout(report::check_line(check) + "\n"));
   if (!check.reason.empty()) spdlog::warn("{}", report::printable(check.reason));
   TRY(saved);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <tuple>
 #include <type_traits>
 
@@ -78,8 +79,6 @@ constexpr const char* kHeld = "its reader waited in the kernel for what /proc te
 enum class KnownOf : std::uint8_t { kProcess, kReader };
 struct LeftNumbers {
   pid_t reader, process;
-  uid_t user;
-  bool of_texts;
 };
 template <class Numbers>
 void put_known(KnownOf what, const Numbers& numbers, std::string& bytes) {
@@ -115,9 +114,9 @@ std::vector<blas::ReaderTask> by_rights(const std::vector<ListedProcess>& proces
     const Account& starter = ::geteuid() == 0 ? process.starter : own_account();
     const auto [at, is_new] =
         open.try_emplace({starter.uid, starter.gid, starter.groups}, all.size());
-    if (!is_new && all[at->second].pids.size() >= most) at->second = all.size();
+    if (!is_new && all[at->second].processes.size() >= most) at->second = all.size();
     if (at->second == all.size()) all.push_back({starter, {}});
-    all[at->second].pids.push_back(process.pid);
+    all[at->second].processes.push_back({process.pid, process.start_ticks});
   }
   blas::put_known_users_first(all);
   return all;
@@ -135,24 +134,22 @@ void NodeLook::forget_ended() {
   });
 }
 
-void NodeLook::add_left(pid_t reader, pid_t process, uid_t user, bool of_texts) {
+void NodeLook::add_left(pid_t reader, pid_t process) {
   UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, reader, 0)));
-  left_.push_back({reader, process, user, of_texts, std::make_shared<UniqueFd>(std::move(ended))});
+  left_.push_back({reader, process, std::make_shared<UniqueFd>(std::move(ended))});
 }
 
 // By pid: whose texts could be read and who may be looked at.
 Result<std::vector<ListedProcess>> NodeLook::list(report::Node& node) {
-  std::vector<observe::LeftTextsReader> left;
-  for (const Left& one : left_)
-    if (one.of_texts) left.push_back({one.process, one.reader, one.user});
-  TRY(observe::TextsOfAll all, observe::read_process_texts(left));
-  for (const auto& one : left) count_unread(kHeld, one.process, node);
-  for (const auto& one : all.left) add_left(one.reader, one.process, one.owner, true);
+  std::set<pid_t> passed;
+  for (const Left& one : left_) passed.insert(one.process);
+  TRY(observe::TextsOfAll all, observe::read_process_texts(passed, user_));
+  for (const auto& [process, reader] : all.left) add_left(reader, process);
+  for (const pid_t pid : passed) count_unread(kHeld, pid, node);
   const std::pair<const char*, const std::vector<pid_t>&> without[] = {
       {kHeld, all.held},
-      {"its user's processes hold as many readers as those of one may", all.of_holders},
-      {"what /proc tells of it, or of all, is more than hwprof reads", all.too_much},
-      {"there was no time for it: others hold who reads of them in /proc", all.untold}};
+      {"what /proc tells of it, of its user's, or of all, is more than hwprof reads", all.too_much},
+      {"there was no time for it: what /proc tells of others took too long", all.untold}};
   for (const auto& [reason, pids] : without)
     for (const pid_t pid : pids) count_unread(reason, pid, node);
   std::vector<ListedProcess> processes;
@@ -162,6 +159,11 @@ Result<std::vector<ListedProcess>> NodeLook::list(report::Node& node) {
     if (!process || (user_ && process->user != *user_)) continue;
     if (!root && process->user != ::geteuid()) {
       count_unread("of other users: run hwprof as root", process->pid, node);
+      continue;
+    }
+    if (process->main_ended) {
+      count_unread("its first thread has ended, and its files in /proc with it", process->pid,
+                   node);
       continue;
     }
     process->cgroup = std::move(texts.cgroup);
@@ -201,16 +203,14 @@ Result<report::Node> NodeLook::look() {
 
   const std::vector<blas::ReaderTask> tasks = by_rights(processes);
   std::vector<blas::LeftReader> left;
-  for (const Left& one : left_)
-    if (!one.of_texts) left.push_back({one.reader, one.user});
+  for (const Left& one : left_) left.push_back({one.reader, one.process});
   const std::size_t left_before = left.size();
   TRY(auto read, blas::read_processes(tasks, left));
-  for (std::size_t i = left_before; i < left.size(); ++i)
-    add_left(left[i].reader, 0, left[i].user, false);
+  for (std::size_t i = left_before; i < left.size(); ++i) add_left(left[i].reader, left[i].process);
   seen_before_ = std::exchange(seen_, {});
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    for (std::size_t j = 0; j < tasks[i].pids.size(); ++j) {
-      const pid_t pid = tasks[i].pids[j];
+    for (std::size_t j = 0; j < tasks[i].processes.size(); ++j) {
+      const pid_t pid = tasks[i].processes[j].pid;
       if (!read[i][j].read) {
         count_unread(read[i][j].reason, pid, node);
         continue;
@@ -232,8 +232,7 @@ std::string NodeLook::known() const {
   std::string bytes;
   for (const auto& [pid, seen] : seen_) put_known(KnownOf::kProcess, seen, bytes);
   for (const Left& one : left_)
-    put_known(KnownOf::kReader, LeftNumbers{one.reader, one.process, one.user, one.of_texts},
-              bytes);
+    put_known(KnownOf::kReader, LeftNumbers{one.reader, one.process}, bytes);
   return bytes;
 }
 
@@ -246,7 +245,7 @@ void NodeLook::take_known(std::string_view bytes) {
     } else if (const auto left = take_one<LeftNumbers>(KnownOf::kReader, bytes)) {
       const bool is_new = std::none_of(left_.begin(), left_.end(),
                                        [&](const Left& one) { return one.reader == left->reader; });
-      if (is_new) add_left(left->reader, left->process, left->user, left->of_texts);
+      if (is_new) add_left(left->reader, left->process);
     } else {
       return;
     }

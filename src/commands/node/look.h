@@ -38,15 +38,13 @@ class NodeLook {
     std::uint64_t start_ticks = 0;
     double cpu_s = 0, at_s = 0;  // after boot
   };
-  // A reader that waits in the kernel for a process, or for whatever processes of a user hold.
+  // A reader that waits in the kernel for a process, which is passed over meanwhile.
   struct Left {
     pid_t reader = 0, process = 0;
-    uid_t user = 0;
-    bool of_texts = false;
     std::shared_ptr<UniqueFd> ended;  // readable then
   };
   void forget_ended();
-  void add_left(pid_t reader, pid_t process, uid_t user, bool of_texts);
+  void add_left(pid_t reader, pid_t process);
   Result<std::vector<ListedProcess>> list(report::Node& node);
   void add_process(const ListedProcess& listed, blas::ReadProcess read, double now_s,
                    report::Node& node);

@@ -7,9 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "src/base/text.h"
 #include "src/observe/proc/foreign_file.h"
+#include "src/observe/proc/processes.h"
 #include "src/observe/proc/same_program.h"
 
 namespace hwprof::observe {
@@ -60,11 +63,29 @@ void open_memory_as_root(pid_t pid, const Account& account, ProcessFiles& files)
   if (!files.maps.valid()) files.error = files.memory_error;
 }
 
+// Asked after its files were opened. A process of root's may become another user's, too
+// (setuid(2)).
+bool is_still(const SeenProcess& process, const Account& account) {
+  const auto text = [&](const char* name) {
+    return read_text_file(fmt::format("/proc/{}/{}", process.pid, name)).value_or("");
+  };
+  constexpr std::size_t kFirst = 3, kStart = 22;  // numbers in proc(5)
+  const std::string stat = text("stat");
+  const std::vector<std::string_view> fields = stat_fields(stat);
+  if (fields.size() <= kStart - kFirst ||
+      parse_unsigned(fields[kStart - kFirst]) != process.start_ticks)
+    return false;
+  if (::geteuid() != 0) return true;
+  const auto starter = account_in(text("status"), process.pid);
+  return starter && starter->uid == account.uid;
+}
+
 }  // namespace
 
-std::vector<ProcessFiles> open_process_files(std::span<const pid_t> pids, const Account& account,
+std::vector<ProcessFiles> open_process_files(std::span<const SeenProcess> processes,
+                                             const Account& account,
                                              const std::function<void(std::size_t)>& next) {
-  std::vector<ProcessFiles> all(pids.size());
+  std::vector<ProcessFiles> all(processes.size());
   const bool for_other = ::geteuid() == 0 && account.uid != ::geteuid();
   {
     std::optional<ActingAs> user;
@@ -72,15 +93,18 @@ std::vector<ProcessFiles> open_process_files(std::span<const pid_t> pids, const 
       for (ProcessFiles& files : all) files.error = errno;
       return all;
     }
-    for (std::size_t i = 0; i < pids.size(); ++i) {
+    for (std::size_t i = 0; i < processes.size(); ++i) {
       next(i);
-      open_all(pids[i], all[i]);
+      open_all(processes[i].pid, all[i]);
     }
   }
-  for (std::size_t i = 0; for_other && i < pids.size(); ++i) {
-    if (all[i].memory_error != EACCES && all[i].memory_error != EPERM) continue;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
     next(i);
-    open_memory_as_root(pids[i], account, all[i]);
+    if (for_other && (all[i].memory_error == EACCES || all[i].memory_error == EPERM))
+      open_memory_as_root(processes[i].pid, account, all[i]);
+    if (all[i].error != 0 || is_still(processes[i], account)) continue;
+    all[i] = {};
+    all[i].error = ESRCH;
   }
   return all;
 }

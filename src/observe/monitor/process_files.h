@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -15,6 +16,12 @@
 
 namespace hwprof::observe {
 
+// One that was seen: its number may be another's by now, and another user's.
+struct SeenProcess {
+  pid_t pid = 0;
+  std::uint64_t start_ticks = 0;  // after boot, proc_pid_stat(5)
+};
+
 struct ProcessFiles {
   int error = 0;  // errno of what keeps all of it from being read; 0: none
   UniqueFd maps, environment;
@@ -23,10 +30,13 @@ struct ProcessFiles {
   int memory_error = 0, environment_error = 0;
 };
 
-// By pid. As root: of each process only what `account` may look into by the kernel's own rule, so
-// that a program with rights that this user does not have stays closed to who reads in his name.
-// `next` is told the number of each before it is opened, which may wait in the kernel.
-std::vector<ProcessFiles> open_process_files(std::span<const pid_t> pids, const Account& account,
+// By process; ESRCH where that is not the one any more that was seen, or not that user's, who
+// started it: of root's own the kernel would refuse nothing. As root: of each process only what
+// `account` may look into by the kernel's own rule, so that a program with rights that this user
+// does not have stays closed to who reads in his name. `next` is told the number of each before it
+// is opened, which may wait in the kernel.
+std::vector<ProcessFiles> open_process_files(std::span<const SeenProcess> processes,
+                                             const Account& account,
                                              const std::function<void(std::size_t)>& next);
 inline constexpr std::size_t kFilesOfProcess = 5;
 

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,15 +34,15 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kShortest{100}, kEndsWithin{100};
-constexpr std::size_t kMostHeldReaders = 8, kMostOfOneUser = 4;
 // 65,536 groups (NGROUPS_MAX) of 11 bytes in a status are 704 KiB.
 constexpr std::size_t kMostBytesOfOne = std::size_t{1} << 20U;
+constexpr std::size_t kMostBytesOfUser = std::size_t{16} << 20U;
 constexpr std::size_t kMostBytesOfAll = std::size_t{128} << 20U;
 constexpr std::size_t kMostProcesses = std::size_t{4} << 20U;  // PID_MAX_LIMIT of 64-bit kernels
 
 struct Seen {
   pid_t pid = 0;
-  uid_t owner = 0;
+  uid_t user = 0;  // whom it counts as
 };
 
 enum class Told : std::uint8_t { kAsks, kTexts, kTooLong };
@@ -53,10 +54,12 @@ struct Head {
   Told told = Told::kAsks;
 };
 
-Result<std::string> seen_in(const std::string& name) {
+// `of`: that user's, and those of root, which those that nobody may look into seem to be (proc(5)).
+Result<std::string> seen_in(const std::string& name, std::optional<uid_t> of) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(name.c_str()), &::closedir);
   if (folder == nullptr)
     return environment_error(errno, fmt::format("{}: {}", name, std::strerror(errno)));
+  const SubordinateIds subordinates(read_text_file("/etc/subuid").value_or(""));
   std::string all;
   while (const dirent* entry = ::readdir(folder.get())) {
     const auto pid = parse_unsigned(static_cast<const char*>(entry->d_name));
@@ -64,21 +67,32 @@ Result<std::string> seen_in(const std::string& name) {
     if (!pid ||
         ::fstatat(::dirfd(folder.get()), static_cast<const char*>(entry->d_name), &status, 0) != 0)
       continue;
-    const Seen one{static_cast<pid_t>(*pid), status.st_uid};
+    if (of && status.st_uid != *of && status.st_uid != 0) continue;
+    const Seen one{static_cast<pid_t>(*pid), subordinates.counts_as(status.st_uid)};
     all.append(reinterpret_cast<const char*>(&one), sizeof one);
   }
   return all;
 }
 
-std::deque<Seen> known_users_first(const std::string& bytes) {
-  std::deque<Seen> all(bytes.size() / sizeof(Seen));
+std::deque<Seen> by_turns(const std::string& bytes) {
+  struct Turn {
+    std::size_t round = 0;
+    Seen seen;
+  };
+  std::vector<Turn> turns(bytes.size() / sizeof(Seen));
   UserOrder users;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    std::memcpy(&all[i], bytes.data() + i * sizeof(Seen), sizeof(Seen));
-    users.add(all[i].owner, 1);
+  std::map<uid_t, std::size_t> rounds;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    Seen& seen = turns[i].seen;
+    std::memcpy(&seen, bytes.data() + i * sizeof(Seen), sizeof(Seen));
+    users.add(seen.user, 1);
+    turns[i].round = rounds[seen.user]++;
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const Seen& a, const Seen& b) { return users.before(a.owner, b.owner); });
+  std::stable_sort(turns.begin(), turns.end(), [&](const Turn& a, const Turn& b) {
+    return a.round != b.round ? a.round < b.round : users.before(a.seen.user, b.seen.user);
+  });
+  std::deque<Seen> all;
+  for (const Turn& turn : turns) all.push_back(turn.seen);
   return all;
 }
 
@@ -117,21 +131,12 @@ std::optional<std::string> text_of(const std::string& path) {
 
 class Texts {
  public:
-  Texts(std::deque<Seen> waiting, const std::vector<LeftTextsReader>& left,
-        const TextsPatience& patience, const std::string& folder)
-      : waiting_(std::move(waiting)), patience_(patience), folder_(folder) {
-    std::erase_if(waiting_, [&](const Seen& one) {
-      return one.pid == ::getpid() || std::any_of(left.begin(), left.end(), [&](const auto& held) {
-               return held.process == one.pid;
-             });
-    });
-    for (const LeftTextsReader& one : left) add_holder(one.owner);
-    drop_of_holders();
-  }
+  Texts(std::deque<Seen> waiting, const TextsPatience& patience, const std::string& folder)
+      : waiting_(std::move(waiting)), patience_(patience), folder_(folder) {}
 
   Result<TextsOfAll> read() {
     const auto deadline = Clock::now() + patience_.all;
-    while (!waiting_.empty() && Clock::now() < deadline && found_.left.size() < kMostHeldReaders) {
+    while (!waiting_.empty() && Clock::now() < deadline) {
       TRY(const bool stood, read_on(deadline));
       if (stood) pass_over_first();
     }
@@ -168,11 +173,8 @@ class Texts {
     }
     int status = 0;
     ::kill(reader_, SIGKILL);
-    if (!reap_until(reader_, Clock::now() + kEndsWithin, status)) {
-      const Seen held = waiting_.empty() ? Seen{} : waiting_.front();
-      found_.left.push_back({held.pid, reader_, held.owner});
-      add_holder(held.owner);
-    }
+    const bool is_gone = reap_until(reader_, Clock::now() + kEndsWithin, status);
+    if (!is_gone && !waiting_.empty()) found_.left.emplace_back(waiting_.front().pid, reader_);
     // One that died at a process would do so again.
     return !by_turns && !waiting_.empty() && (ended || Clock::now() < deadline);
   }
@@ -188,8 +190,8 @@ class Texts {
       if (bytes.size() - used - sizeof head < all) break;
       used += sizeof head;
       if (head.told == Told::kAsks) continue;
-      if (head.told == Told::kTexts && bytes_ + all <= kMostBytesOfAll) {
-        bytes_ += all;
+      const uid_t user = waiting_.front().user;
+      if (head.told == Told::kTexts && has_room(user, all)) {
         ProcessTexts& texts = found_.texts.emplace_back();
         texts.pid = head.pid;
         for (const auto& [text, size] :
@@ -202,29 +204,39 @@ class Texts {
         used += all;
         found_.too_much.push_back(head.pid);
       }
-      const uid_t owner = waiting_.front().owner;
       waiting_.pop_front();
-      by_turns = took_his_time(owner);
+      by_turns = took_his_time(user);
     }
     bytes.erase(0, used);
     return by_turns;
   }
 
+  bool has_room(uid_t user, std::size_t bytes) {
+    std::size_t& of_user = bytes_[user];
+    if (of_user + bytes > kMostBytesOfUser || all_bytes_ + bytes > kMostBytesOfAll) return false;
+    of_user += bytes;
+    all_bytes_ += bytes;
+    return true;
+  }
+
   // The kernel takes some 10 ms for the status of a process with 65,536 groups.
-  bool took_his_time(uid_t owner) {
+  bool took_his_time(uid_t user) {
     const auto now = Clock::now();
-    auto& taken = taken_[owner];
+    auto& taken = taken_[user];
     taken += now - std::exchange(since_, now);
     if (taken < patience_.of_user) return false;
     taken = {};
-    return put_last(owner);
+    return set_back(user);
   }
 
   // False: nothing changes by it.
-  bool put_last(uid_t owner) {
-    const auto is_other = [&](const Seen& one) { return one.owner != owner; };
-    if (std::is_partitioned(waiting_.begin(), waiting_.end(), is_other)) return false;
-    std::stable_partition(waiting_.begin(), waiting_.end(), is_other);
+  bool set_back(uid_t user) {
+    ++set_back_[user];
+    const auto before = [&](const Seen& a, const Seen& b) {
+      return set_back_[a.user] < set_back_[b.user];
+    };
+    if (std::is_sorted(waiting_.begin(), waiting_.end(), before)) return false;
+    std::stable_sort(waiting_.begin(), waiting_.end(), before);
     return true;
   }
 
@@ -232,30 +244,18 @@ class Texts {
     const Seen held = waiting_.front();
     waiting_.pop_front();
     found_.held.push_back(held.pid);
-    put_last(held.owner);
-    drop_of_holders();
+    set_back(held.user);
     patience_.one = std::max(std::min(kShortest, patience_.one), patience_.one / 2);
-  }
-
-  void add_holder(uid_t owner) { ++readers_[owner]; }
-
-  void drop_of_holders() {
-    std::erase_if(waiting_, [&](const Seen& one) {
-      const auto readers = readers_.find(one.owner);
-      const bool holds = readers != readers_.end() && readers->second >= kMostOfOneUser;
-      if (holds) found_.of_holders.push_back(one.pid);
-      return holds;
-    });
   }
 
   std::deque<Seen> waiting_;
   TextsPatience patience_;
   const std::string& folder_;
   pid_t reader_ = 0;
-  std::size_t bytes_ = 0;  // of the texts
   Clock::time_point since_;
   std::map<uid_t, Clock::duration> taken_;
-  std::map<uid_t, std::size_t> readers_;  // that wait
+  std::map<uid_t, std::size_t> bytes_, set_back_;
+  std::size_t all_bytes_ = 0;
   TextsOfAll found_;
 };
 
@@ -268,16 +268,38 @@ bool UserOrder::before(uid_t one, uid_t other) const {
   return processes_.at(one) > processes_.at(other);
 }
 
-Result<TextsOfAll> read_process_texts(const std::vector<LeftTextsReader>& left,
+SubordinateIds::SubordinateIds(std::string_view subuid) {
+  for (const std::string_view line : split(subuid, '\n')) {
+    const std::vector<std::string_view> fields = split(line, ':');
+    if (fields.size() != 3) continue;
+    const auto first = parse_unsigned(fields[1]), count = parse_unsigned(fields[2]);
+    constexpr std::uint64_t kMost = std::numeric_limits<uid_t>::max();
+    if (!first || !count || *first > kMost || *count == 0) continue;
+    const std::uint64_t last = *first + std::min(*count - 1, kMost - *first);
+    ranges_[static_cast<uid_t>(*first)] = static_cast<uid_t>(last);
+  }
+}
+
+uid_t SubordinateIds::counts_as(uid_t user) const {
+  auto after = ranges_.upper_bound(user);
+  if (after == ranges_.begin()) return user;
+  const auto& [first, last] = *--after;
+  return user <= last ? first : user;
+}
+
+Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed, std::optional<uid_t> of,
                                       const TextsPatience& patience, const std::string& folder) {
   Errands errands;
   const auto seen = errands.run(
-      patience.all, folder, [&] { return seen_in(folder); }, kMostProcesses * sizeof(Seen));
+      patience.all, folder, [&] { return seen_in(folder, of); }, kMostProcesses * sizeof(Seen));
   if (!seen && seen.error().code == ETIMEDOUT)
     return environment_error(ETIMEDOUT, fmt::format("a process holds the folder {}", folder),
                              "find who reads it, and end that");
   if (!seen) return error_of(seen);
-  return Texts(known_users_first(*seen), left, patience, folder).read();
+  std::deque<Seen> waiting = by_turns(*seen);
+  std::erase_if(waiting,
+                [&](const Seen& one) { return passed.contains(one.pid) || one.pid == ::getpid(); });
+  return Texts(std::move(waiting), patience, folder).read();
 }
 
 }  // namespace hwprof::observe

@@ -9,7 +9,11 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/base/result.h"
@@ -26,24 +30,28 @@ class UserOrder {
   std::map<uid_t, std::size_t> processes_;
 };
 
+// Whose user ids an ordinary user has besides his own (subuid(5)): all of them count as one.
+class SubordinateIds {
+ public:
+  explicit SubordinateIds(std::string_view subuid);
+  // The first of the range that `user` lies in, or `user`.
+  [[nodiscard]] uid_t counts_as(uid_t user) const;
+
+ private:
+  std::map<uid_t, uid_t> ranges_;  // last by first
+};
+
 struct ProcessTexts {
   pid_t pid = 0;
   std::string stat, status, cgroup;  // "" where there is no such file
 };
 
-// A reader that SIGKILL does not end, and what it waits for.
-struct LeftTextsReader {
-  pid_t process = 0, reader = 0;
-  uid_t owner = 0;  // of the process
-};
-
 struct TextsOfAll {
   std::vector<ProcessTexts> texts;
-  std::vector<pid_t> held;        // whose texts a reader waited for
-  std::vector<pid_t> of_holders;  // not asked for: their user holds as many readers as he may
-  std::vector<pid_t> too_much;    // with a text of more than 1 MiB, or after 128 MiB of all
-  std::vector<pid_t> untold;      // for which no time was left
-  std::vector<LeftTextsReader> left;
+  std::vector<pid_t> held;      // whose texts a reader waited for
+  std::vector<pid_t> too_much;  // a text has more than 1 MiB, its user's 16 MiB, or all 128 MiB
+  std::vector<pid_t> untold;    // for which no time was left
+  std::vector<std::pair<pid_t, pid_t>> left;  // process, and its reader, which SIGKILL does not end
 };
 
 struct TextsPatience {
@@ -52,11 +60,13 @@ struct TextsPatience {
   std::chrono::milliseconds all{5000};
 };
 
-// Of all processes that may be seen in `folder`, but for those that the readers of `left`, of
-// earlier calls, wait for. Those of system users come first, then of who has most; of a user who
-// holds a reader, or whose texts took long, the others come last. An error where the folder itself
-// cannot be read.
-Result<TextsOfAll> read_process_texts(const std::vector<LeftTextsReader>& left = {},
+// Of all processes that may be seen in `folder`, or of those that may be that user's,
+// but for those in `passed`: one of each user by turns. Who makes readers wait cannot be told,
+// since a process can hold another's folder (errands.h): of the user whose processes were waited
+// for more often, or whose texts took longer, the others come last. An error where the folder
+// itself cannot be read.
+Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed = {},
+                                      std::optional<uid_t> of = std::nullopt,
                                       const TextsPatience& patience = {},
                                       const std::string& folder = "/proc");
 

@@ -43,8 +43,8 @@ std::optional<ListedProcess> listed_process(pid_t pid, std::string_view stat,
   const auto field = [&](std::size_t number) {
     return parse_unsigned(fields[number - kFirst]).value_or(0);
   };
-  const bool ended = fields[0] == "Z" || fields[0] == "X";
-  if (ended || (field(9) & kKernelThread) != 0) return std::nullopt;
+  const bool main_ended = fields[0] == "Z" || fields[0] == "X";
+  if ((main_ended && field(20) <= 1) || (field(9) & kKernelThread) != 0) return std::nullopt;
   const auto starter = account_in(status, pid);
   if (!starter) return std::nullopt;
   ListedProcess process;
@@ -54,6 +54,7 @@ std::optional<ListedProcess> listed_process(pid_t pid, std::string_view stat,
   process.user = effective_user(status).value_or(starter->uid);
   process.cpu_s = static_cast<double>(field(14) + field(15)) / ticks_a_second();
   process.threads = field(20);
+  process.main_ended = main_ended;
   process.start_ticks = field(22);
   return process;
 }

@@ -22,7 +22,8 @@ struct ListedProcess {
   std::uint64_t start_ticks = 0;  // after boot: with the pid, it names one process for ever
   double cpu_s = 0;               // its own threads'
   std::uint64_t threads = 0;
-  std::string cgroup;  // the bytes of that file; "" where there is none
+  bool main_ended = false;  // its first thread, where others go on: its files in /proc are empty
+  std::string cgroup;       // the bytes of that file; "" where there is none
 };
 
 // Of the bytes of /proc/PID/stat and status; absent for threads of the kernel and what has ended.
