@@ -1,4 +1,4 @@
-// src/base: TRY, files of /proc.
+// src/base: TRY, files of /proc, times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 
 #include "src/base/result.h"
 #include "src/base/text.h"
+#include "src/base/utc.h"
 
 namespace hwprof {
 namespace {
@@ -86,6 +87,46 @@ TEST(ReadTextFile, IsNothingWhereReadingFails) {
   EXPECT_EQ(read_text_file("/no/such/file"), std::nullopt);
   EXPECT_EQ(read_text_file("/dev/null"), "");
   EXPECT_TRUE(read_text_file("/proc/self/maps").value_or("").ends_with('\n'));
+}
+
+TEST(UtcTime, OffsetsAndFractionsAreOfOneClock) {
+  EXPECT_EQ(unix_seconds("1970-01-01T00:00:00Z"), 0);
+  EXPECT_EQ(unix_seconds("2026-11-27T04:00:00Z"), 1795752000);
+  for (const char* same : {"2026-11-27T05:00:00+01:00", "2026-11-27T05:00:00+0100",
+                           "2026-11-26T22:30:00-05:30", "2026-11-27T04:00:00.000Z"})
+    EXPECT_EQ(utc_time(same), utc_time("2026-11-27T04:00:00Z")) << same;
+  EXPECT_LT(utc_time("2026-11-27T04:00:00.05Z"), utc_time("2026-11-27T04:00:00.5Z"));
+  EXPECT_LT(utc_time("2026-11-27T04:00:00Z"), utc_time("2026-11-27T04:00:00.000001999Z"));
+  EXPECT_EQ(unix_seconds("2026-11-27T03:59:59.999+00:00"), 1795751999);
+  EXPECT_EQ(unix_seconds("1969-12-31T23:59:59.5Z"), -1);
+  EXPECT_EQ(unix_seconds("9999-12-31T23:59:60Z"), 253402300800);
+}
+
+TEST(UtcTime, WhatIsNoTimeHasNone) {
+  for (const char* bad : {"",
+                          "yesterday",
+                          "2026-11-27",
+                          "2026-11-27T04:00:00",
+                          "2026-11-27 04:00:00Z",
+                          "2026-02-29T04:00:00Z",
+                          "2026-13-01T04:00:00Z",
+                          "2026-11-00T04:00:00Z",
+                          "2026-11-27T24:00:00Z",
+                          "2026-11-27T04:60:00Z",
+                          "2026-11-27T04:00:61Z",
+                          "2026-11-27T04:00:00.Z",
+                          "2026-11-27T04:00:00,5Z",
+                          "2026-11-27T04:00:00+1:00",
+                          "2026-11-27T04:00:00+24:00",
+                          "2026-11-27T04:00:00+01:60",
+                          "2026-11-27T04:00:00Z ",
+                          "2026-11-27T04:00:00+01:00Z",
+                          " 2026-11-27T04:00:00Z",
+                          "26-11-27T04:00:00Z",
+                          "2026-11-27T04:00:0xZ",
+                          "+026-11-27T04:00:00Z",
+                          "1795752000"})
+    EXPECT_FALSE(utc_time(bad)) << bad;
 }
 
 }  // namespace

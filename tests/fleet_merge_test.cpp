@@ -88,6 +88,27 @@ TEST(FleetMerge, TwoRecordsOfAHostCountOnceAndTheNewestCounts) {
   EXPECT_THAT(fleet.unexpected, IsEmpty());
 }
 
+TEST(FleetMerge, TheNewestIsTheOneOfTheLatestTimeAndNotOfTheLatestText) {
+  const auto of = [](const char* ended_utc, Outcome outcome) {
+    FoundRecord record = found("n1", outcome);
+    record.check->ended_utc = ended_utc;
+    return record;
+  };
+  for (const auto& [older, newer] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"2026-11-27T03:30:00+01:00", "2026-11-27T03:00:00Z"},
+           {"2026-11-27T03:00:00Z", "2026-11-26T23:30:00-05:00"},
+           {"2026-11-27T03:00:00Z", "2026-11-27T03:00:00.25Z"},
+           {"2026-11-27T03:00:00.9Z", "2026-11-27T03:00:01Z"}}) {
+    for (const bool first : {true, false}) {
+      const FoundRecord fails = of(older, Outcome::kFail), passes = of(newer, Outcome::kPass);
+      const report::Fleet fleet =
+          merged("n1", first ? std::vector{passes, fails} : std::vector{fails, passes});
+      EXPECT_EQ(fleet.hosts[0].state, HostState::kPass) << older << ", " << newer;
+      EXPECT_EQ(fleet.hosts[0].ended_utc, newer);
+    }
+  }
+}
+
 TEST(FleetMerge, ADomainIsNoOtherHost) {
   EXPECT_EQ(merged("n1", {found("N1.lab.example")}).hosts[0].state, HostState::kPass);
   EXPECT_EQ(merged("n1.lab.example", {found("n1")}).hosts[0].state, HostState::kPass);

@@ -78,6 +78,29 @@ class Fleet(CliTest):
         self.assertIn("0.0.1", by_name["n10"]["notes"][0])
         self.assertIn("2 records", by_name["n1"]["notes"][0])
 
+    def test_times_are_compared_as_times(self):
+        self.record("n1", outcome="fail", ended_utc="2026-11-27T03:30:00+01:00")
+        self.record("n1", name="again.json", ended_utc="2026-11-27T03:00:00Z")
+        self.record("n2", outcome="fail", ended_utc="2026-11-27T03:00:00Z")
+        self.record("n2", name="later.json", ended_utc="2026-11-27T03:00:00.5Z")
+        merged = json.loads(self.merge("n[1-2]", "--json", code=0))
+        self.assertEqual([host["file"] for host in merged["hosts"]], ["again.json", "later.json"])
+
+    def test_a_time_that_is_none_makes_a_record_unreadable(self):
+        self.record("n1")
+        bad = {"n2": ("ended_utc", "yesterday"), "n3": ("started_utc", "2026-11-27"), "n4": ("ended_utc", ""),
+               "n5": ("ended_utc", "2026-02-30T00:00:00Z"), "n6": ("ended_utc", None), "n7": ("ended_utc", 1795752000),
+               "n8": ("ended_utc", "9" * 10000)}
+        for host, (key, text) in bad.items():
+            self.record(host, **{key: text})
+        merged = json.loads(self.merge("n[1-8]", "--json", code=3))
+        self.assertEqual(merged["hosts"][0]["state"], "pass")
+        for host in merged["hosts"][1:]:
+            key, _ = bad[host["host"]]
+            self.assertEqual(host["state"], "unreadable", host)
+            self.assertIn(key, host["reason"])
+            self.assertLess(len(host["reason"]), 200)
+
     def test_all_formats_have_each_host(self):
         for i in range(1, 4):
             self.record("n%d" % i)

@@ -159,7 +159,7 @@ class Merge {
   static const FoundRecord& newest(const std::vector<const FoundRecord*>& found) {
     return **std::max_element(found.begin(), found.end(), [](const auto* a, const auto* b) {
       const auto time = [](const FoundRecord& record) {
-        return record.check ? record.check->ended_utc : std::string();
+        return record.check ? utc_time(record.check->ended_utc) : std::nullopt;
       };
       return time(*a) < time(*b);
     });

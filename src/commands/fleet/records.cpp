@@ -20,6 +20,14 @@ constexpr std::uint64_t kLongestRecord = std::uint64_t{256} << 10U;  // a record
 constexpr std::uint64_t kMostOfAll = std::uint64_t{128} << 20U;
 constexpr std::size_t kMostFiles = 65'536;
 
+// The newest record of a host counts.
+Result<void> check_time(const std::string& name, const char* key, const std::string& text) {
+  constexpr std::size_t kMostShown = 40;
+  if (utc_time(text)) return {};
+  return usage_error(fmt::format("{}: {} is \"{}\", and no time such as 2026-11-27T04:30:00Z", name,
+                                 key, text.substr(0, kMostShown)));
+}
+
 // `left`: bytes that may be read still.
 Result<report::Check> read_check(const std::string& path, const std::string& name,
                                  std::uint64_t& left) {
@@ -31,9 +39,10 @@ Result<report::Check> read_check(const std::string& path, const std::string& nam
   auto check = model::from_json<report::Check>(file.json);
   if (!check) return usage_error(fmt::format("{}: {}", name, check.error().what));
   // They stand in lines for other programs, where a blank would begin another word.
-  if (!host_in("host", check->host) || !run_id_in("run_id", check->run_id) ||
-      !unix_seconds(check->ended_utc))
-    return usage_error(name + " names no host, no run or no time");
+  if (!host_in("host", check->host) || !run_id_in("run_id", check->run_id))
+    return usage_error(name + " names no host or no run");
+  TRY(check_time(name, "started_utc", check->started_utc));
+  TRY(check_time(name, "ended_utc", check->ended_utc));
   return check;
 }
 
