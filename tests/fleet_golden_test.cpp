@@ -144,6 +144,13 @@ TEST(GoldenFleet, Check) {
   expect_golden("check.txt", lines);
 }
 
+// What hwprof report makes of a record.
+TEST(GoldenFleet, CheckDocument) {
+  expect_document("check", check_document(good("node01")));
+  expect_document("check_bad", check_document(bad("node02")));
+  expect_document("check_missing", check_document(without_blas("node03")));
+}
+
 TEST(GoldenFleet, Merge) {
   const Fleet fleet = made_fleet();
   for (const auto& word : model::EnumNames<model::HostState>::kAll) {

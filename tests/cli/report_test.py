@@ -12,7 +12,8 @@ import harness
 from harness import CliTest, environment, hwprof
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
-NAMES = ["profile", "profile_layers", "profile_training", "run", "run_attached", "sweep", "compare", "blas", "doctor"]
+NAMES = ["profile", "profile_layers", "profile_training", "run", "run_attached", "sweep", "compare", "blas", "doctor",
+         "fleet", "check", "check_bad", "check_missing"]
 SHORT = ["--time-budget", "1", "--shape", "d_e=16,d_c=24,l=11,batch=4", "--no-ladder", "--variant", "simd"]
 
 
@@ -53,12 +54,36 @@ class Pages(CliTest):
         self.assertEqual(len(ids), len(set(ids)))
 
     def test_as_text_it_says_what_it_said(self):
-        for name in ["profile", "run", "compare", "blas", "doctor"]:
+        for name in ["profile", "run", "compare", "blas", "doctor", "fleet", "check", "check_bad", "check_missing"]:
             with self.subTest(name):
                 done = hwprof("report", golden(name), "--full", env=environment(COLUMNS="120"))
                 self.assertEqual(done.returncode, 0, done.stderr)
                 with open(GOLDEN / (name + ".120.txt"), encoding="utf-8") as file:
                     self.assertEqual(done.stdout, file.read())
+
+    def test_a_record_of_check_is_a_report_in_each_format(self):
+        """What json.md says of it is its own test's; here that none of it is lost on the way through a file."""
+        for name in ["check", "check_bad", "check_missing"]:
+            with open(GOLDEN / (name + ".md"), encoding="utf-8") as file:
+                self.assertEqual(hwprof("report", golden(name), "--format", "markdown").stdout, file.read())
+            with open(golden(name), encoding="ascii") as file:
+                self.assertEqual(json.loads(hwprof("report", golden(name), "--json").stdout), json.load(file))
+
+    def test_a_record_of_check_that_is_none_is_refused_in_a_sentence(self):
+        with open(golden("check"), encoding="ascii") as file:
+            text = file.read()
+        for changed, names in [
+                ({"schema": "hwprof.check/2"}, "'hwprof.check/2', and this hwprof reads 'hwprof.check/1'"), ({"gflops": "fast"}, "gflops"),
+                ({"outcome": "splendid"}, "outcome"), ({"blas": []}, "blas"), ({"isa": 3}, "isa")]:
+            path = self.path("bad.json", json.dumps({**json.loads(text), **changed}))
+            self.assert_refused("report", path, names=names)
+        self.assert_refused("report", self.path("cut.json", text[:1000]), names="cut")
+
+    def test_a_record_of_check_that_lacks_much_says_what_it_has(self):
+        done = hwprof("report", self.path("bare.json", '{"schema": "hwprof.check/1", "host": "n1"}'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("n1", done.stdout)
+        self.assertNotIn("nan", done.stdout.lower())
 
     def test_of_several_there_is_text_and_no_json(self):
         both = hwprof("report", golden("blas"), golden("doctor"))

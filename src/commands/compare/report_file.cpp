@@ -27,6 +27,11 @@ std::string place_of(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line, column);
 }
 
+// "hwprof.check" of "hwprof.check/1".
+std::string_view without_version(std::string_view schema) {
+  return schema.substr(0, schema.rfind('/'));
+}
+
 // nlohmann's exceptions end here.
 Result<Json> parse(const std::string& path, const std::string& text) {
   if (const auto fit = model::check_json(text); !fit)
@@ -77,6 +82,14 @@ Result<ReportFile> report_of(const std::string& path, Json json,
   }
   ReportFile file{path, schema->get<std::string>(), std::move(json)};
   if (std::find(known.begin(), known.end(), file.schema) == known.end()) {
+    const auto other = std::find_if(known.begin(), known.end(), [&](std::string_view one) {
+      return without_version(one) == without_version(file.schema);
+    });
+    if (other != known.end()) {
+      return usage_error(fmt::format("{} has the schema '{}', and this hwprof reads '{}'", path,
+                                     file.schema, *other),
+                         "read it with the hwprof that wrote it, or a later one");
+    }
     return usage_error(
         fmt::format("{} has the schema '{}', which is not known here", path, file.schema),
         fmt::format("known: {}", fmt::join(known, ", ")));

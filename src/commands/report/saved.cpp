@@ -9,6 +9,7 @@
 
 #include "src/commands/report/whole.h"
 #include "src/model/from_json.h"
+#include "src/report/documents/check.h"
 #include "src/report/documents/documents.h"
 #include "src/report/documents/fleet.h"
 #include "src/report/documents/inspect.h"
@@ -56,6 +57,7 @@ constexpr Saved kSaved[] = {
     {"hwprof.sweep/1", page_of<report::Sweep, report::sweep_document>},
     {"hwprof.compare/1", page_of<report::Comparison, report::comparison_document>},
     {"hwprof.blas/1", page_of<report::BlasSurvey, report::survey_document>},
+    {"hwprof.check/1", page_of<report::Check, report::check_document>},
     {"hwprof.fleet/1", page_of<report::Fleet, report::fleet_document>},
     {"hwprof.doctor/1", page_of<report::Doctor, report::doctor_document>},
     {"hwprof.peak/1", page_of<report::PeakReport, report::peak_document>},
