@@ -109,6 +109,18 @@ TEST(FleetMerge, TheNewestIsTheOneOfTheLatestTimeAndNotOfTheLatestText) {
   }
 }
 
+TEST(FleetMerge, AHostHasTheFixAndTheReasonsOfItsRecord) {
+  FoundRecord record = found("n1", Outcome::kFail);
+  record.check->gflops.reset();
+  record.check->gflops_reason = "it hung";
+  record.check->blas.fix = "unset OPENBLAS_CORETYPE";
+  record.check->microcode_reason = "the kernel does not tell";
+  const auto host = merged("n1", {record}).hosts.at(0);
+  EXPECT_EQ(host.gflops_reason, "it hung");
+  EXPECT_EQ(host.fix, "unset OPENBLAS_CORETYPE");
+  EXPECT_EQ(host.microcode_reason, "the kernel does not tell");
+}
+
 TEST(FleetMerge, ADomainIsNoOtherHost) {
   EXPECT_EQ(merged("n1", {found("N1.lab.example")}).hosts[0].state, HostState::kPass);
   EXPECT_EQ(merged("n1.lab.example", {found("n1")}).hosts[0].state, HostState::kPass);

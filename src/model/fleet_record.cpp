@@ -30,6 +30,9 @@ const Record& record<FleetHost>() {
       field<&FleetHost::host>("host", "", "as the list has it").column("host"),
       field<&FleetHost::state>("state", "", "").column("state"),
       field<&FleetHost::reason>("reason", "", "why it is no pass").null_if_empty().column("reason"),
+      field<&FleetHost::fix>("fix", "", "what to do about it: a command, as a rule")
+          .null_if_empty()
+          .column("fix"),
       field<&FleetHost::file>("file", "", "its record, in `folder`").null_if_empty().column("file"),
       field<&FleetHost::run_id>("run_id", "", "of that").null_if_empty().column("run_id"),
       field<&FleetHost::verdict>("verdict", "", "").null_if_empty().column("verdict"),
@@ -40,6 +43,9 @@ const Record& record<FleetHost>() {
       field<&FleetHost::core>("core", "", "core type that it chose").null_if_empty().column("core"),
       field<&FleetHost::gflops>("gflops", "GFLOP/s", "sgemm on one core").column("gflops"),
       field<&FleetHost::peak_fraction>("peak_fraction", "", "").column("peak_fraction"),
+      field<&FleetHost::gflops_reason>("gflops_reason", "",
+                                       "why these are absent, of a host with a record of this run")
+          .null_if_empty(),
       field<&FleetHost::times_slower>("times_slower", "",
                                       "of an outlier: the median of its group over its own rate")
           .column("times_slower"),
@@ -50,6 +56,8 @@ const Record& record<FleetHost>() {
           .column("bits"),
       field<&FleetHost::kernel>("kernel", "", "`uname -r`").null_if_empty().column("kernel"),
       field<&FleetHost::microcode>("microcode", "", "").null_if_empty().column("microcode"),
+      field<&FleetHost::microcode_reason>("microcode_reason", "", "why it is absent")
+          .null_if_empty(),
       field<&FleetHost::hwprof>("hwprof", "", "version that wrote the record")
           .null_if_empty()
           .column("hwprof"),

@@ -31,14 +31,16 @@ struct FleetHost {
   std::string host;
   HostState state = HostState::kNoRecord;
   std::string reason;                       // of what is no pass
+  std::string fix;                          // a command, as a rule
   std::string file;                         // its record
   std::string run_id;                       // of that
   std::string verdict, cpu, library, core;  // library: "openblas 0.3.21"
   std::optional<double> gflops, peak_fraction, busy_fraction;
-  std::string bits;  // of results: equal where all bits are
+  std::string gflops_reason;  // why the first two are absent, of a host with a record of this run
+  std::string bits;           // of results: equal where all bits are
   // The median of its group over its own rate, of an outlier.
   std::optional<double> times_slower;
-  std::string kernel, microcode, hwprof, ended_utc;
+  std::string kernel, microcode, microcode_reason, hwprof, ended_utc;
   std::vector<std::string> notes;  // what else is odd about it
 };
 

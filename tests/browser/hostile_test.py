@@ -34,7 +34,7 @@ int main(void) {
 # What a reader takes for a word of a list that it knows, not for a name.
 WORDS = {"schema", "status", "verdict", "state", "bound", "padding", "vector_class", "factor_of", "how", "mode",
          "group_by", "unit", "started_utc", "isa", "version", "sort", "width", "bits", "quantity", "blas_share_of",
-         "bandwidth_level", "level", "code", "hypervisor", "arch", "language"}
+         "bandwidth_level", "level", "code", "hypervisor", "arch", "language", "outcome"}
 NAMED = {"by_library", "by_symbol", "environment", "at"}
 
 
@@ -104,7 +104,7 @@ class Hostile(PageTest):
 
     def test_every_word_of_every_report_may_be_such_a_name(self):
         for name in ["run", "profile", "profile_layers", "profile_training", "sweep", "compare", "blas", "doctor",
-                     "run_attached", "profile_regions_scaling"]:
+                     "run_attached", "profile_regions_scaling", "check_bad", "fleet"]:
             with self.subTest(name):
                 report = poisoned(pages.golden(name))
                 page = make.of_json("poisoned-" + name, report)

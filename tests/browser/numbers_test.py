@@ -23,6 +23,9 @@ COLUMNS = {
     "time (median)": work,
     "wall time": lambda row: (row["time_ns"] or {}).get("median"),
     "GFLOP/s": lambda row: row["gflops"],
+    "sgemm GFLOP/s": lambda row: row["sgemm_gflops" if "sgemm_gflops" in row else "gflops"],
+    "median GFLOP/s": lambda row: row["gflops"],
+    "outlier below": lambda row: row["limit_gflops"],
     "% of FMA peak": lambda row: share(row["peak_fraction"]),
     "% of pass": lambda row: share(row["forward_share"]),
     "roofline time": lambda row: row["roofline_ns"],
@@ -96,6 +99,7 @@ CHARTS = {
                              for j, row in enumerate(file["rows"]) if row["ratio"] is not None],
     "regions": lambda r: [("/regions/rows/%d" % i, row["total_ns"]) for i, row in enumerate(r["regions"]["rows"])
                           if row["total_ns"]],
+    "hosts": lambda r: [("/hosts/%d" % i, host["gflops"]) for i, host in enumerate(r["hosts"]) if host["gflops"]],
     "repeats": lambda r: [("/repeats/wall_s/samples/%d" % i, s) for i, s in enumerate(r["repeats"]["wall_s"]["samples"])],
 }
 # Charts that each page must have.
@@ -116,6 +120,8 @@ EXPECTED = {
     "blas": ["ladder"],
     "peak": [],
     "doctor": [],
+    "check": ["ladder"],
+    "fleet": ["hosts"],
 }
 
 # Lists of which each record is a row of a table.
@@ -132,6 +138,8 @@ RECORDS = {
     "sweep2": ["/points"],
     "compare": ["/files/0/rows"],
     "blas": ["/ladder", "/libraries"],
+    "check": ["/blas/ladder"],
+    "fleet": ["/hosts", "/groups"],
 }
 
 
@@ -301,7 +309,8 @@ class LittleInThem(PageTest):
     """Reports of what could not be measured have pages too."""
 
     def test_reports_without_rows(self):
-        bare = [{"schema": "hwprof.%s/1" % name} for name in ("profile", "run", "sweep", "compare", "blas", "doctor")]
+        bare = [{"schema": "hwprof.%s/1" % name} for name in ("profile", "run", "sweep", "compare", "blas", "doctor",
+                                                             "check", "fleet")]
         empty = [pages.golden("profile_empty"), pages.golden("sweep_empty")]
         for number, report in enumerate(bare + empty):
             with self.subTest(report["schema"], number=number):
@@ -330,7 +339,8 @@ class SavedReports(PageTest):
 
     def test_the_golden_reports_have_their_numbers_too(self):
         for name in ["profile", "profile_layers", "profile_training", "profile_regions_scaling", "run",
-                     "run_attached", "sweep", "compare", "blas", "doctor"]:
+                     "run_attached", "sweep", "compare", "blas", "doctor", "check", "check_bad", "check_missing",
+                     "fleet"]:
             with self.subTest(name):
                 self.visit(make.of_reports("golden-" + name, pages.GOLDEN / (name + ".json")))
                 self.assertEqual(self.said(), [])

@@ -150,6 +150,43 @@ def _compare(maker, name):
     return maker.of_command(name, "compare", baseline, other, codes=(0, 1))  # 1: some row was slower
 
 
+def _check(maker, name):
+    """The page of the record that hwprof check leaves."""
+    folder = maker.path("records")
+    os.mkdir(folder)
+    done = harness.hwprof("check", "--quick", "--out", folder, "--run-id", "r1", "--host", "node00")
+    assert done.returncode in (0, 1, 3), done.stderr
+    return maker.of_reports(name, os.path.join(folder, "node00@r1.json"))
+
+
+def fleet(maker, name, count=13):
+    """A merge of `count` hosts, with each word from 7 on: records of this machine, changed."""
+    template = maker("check").report
+    folder = maker.path(name + "-records")
+    os.mkdir(folder)
+    bad = dict(template["blas"], verdict="unoptimised", why="because", fix="unset OPENBLAS_CORETYPE")
+    none = dict(gflops=None, peak_fraction=None, gflops_reason="it was not measured in time")
+    changes = {2: dict(outcome="fail", reason="because", gflops=20.0, peak_fraction=0.2, blas=bad),
+               3: dict(outcome="unknown", reason="the verdict is inconclusive", busy_fraction=None, **none),
+               4: dict(run_id="r0"), 8: dict(gflops=70.0, busy_fraction=0.5), 9: dict(cpu="another CPU"),
+               10: dict(ended_utc="2999-01-01T00:00:00Z")}
+    hosts = []
+    for number in range(1, count + 1):
+        host, kind = "node%0*d" % (len(str(count)), number), number if count < 40 else number % 40
+        hosts.append(host + "|down*|Not responding" * (kind == 7))
+        if kind in (6, 7):
+            continue
+        record = dict(template, host=host, outcome="pass", reason=None, gflops=100.0 + number % 5, peak_fraction=0.8)
+        record.update(changes.get(kind, {}))
+        text = json.dumps(record)
+        with open(os.path.join(folder, host + "@r1.json"), "w", encoding="ascii") as file:
+            file.write(text[:300] if kind == 5 else text)
+    with open(maker.path(name + "-hosts"), "w", encoding="ascii") as file:
+        file.write("\n".join(hosts) + "\n")
+    return maker.of_command(name, "fleet", "merge", "--expected", maker.path(name + "-hosts"), "--run-id", "r1", folder,
+                            codes=(0, 1, 3))
+
+
 REAL = {
     "textcnn": lambda make, name: make.of_command(
         name, "profile", *SMALL, *ONE_CPU, "--trace", make.path("textcnn.trace.json")),
@@ -179,6 +216,8 @@ REAL = {
     "blas": lambda make, name: make.of_command(name, "blas", "--quick", codes=(0, 1, 3)),
     "peak": lambda make, name: make.of_command(name, "peak", *ONE_CPU),
     "doctor": lambda make, name: make.of_command(name, "doctor", codes=(0, 1)),
+    "check": _check,
+    "fleet": fleet,
     "several": lambda make, name: make.of_reports(
         name, *[make(one).report_path for one in ("textcnn", "run", "sweep", "doctor")]),
 }

@@ -101,6 +101,15 @@ class Fleet(CliTest):
             self.assertIn(key, host["reason"])
             self.assertLess(len(host["reason"]), 200)
 
+    def test_the_page_has_the_fix_and_the_reasons_of_each_host(self):
+        self.record("n1", outcome="fail", gflops=None, gflops_reason="it hung",
+                    blas={**self.template["blas"], "fix": "unset OPENBLAS_CORETYPE"})
+        host = json.loads(self.merge("n[1]", "--json", code=1))["hosts"][0]
+        self.assertEqual((host["fix"], host["gflops_reason"]), ("unset OPENBLAS_CORETYPE", "it hung"))
+        page = self.merge("n[1]", "--format", "html", code=1)
+        self.assertIn('data-chart="hosts"', page)
+        self.assertIn("unset OPENBLAS_CORETYPE", page)
+
     def test_all_formats_have_each_host(self):
         for i in range(1, 4):
             self.record("n%d" % i)

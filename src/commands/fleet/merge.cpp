@@ -49,6 +49,7 @@ void take_check(const FoundRecord& found, std::int64_t now_s, report::FleetHost&
   const report::Check& check = *found.check;
   host.state = state_of(check.outcome);
   host.reason = check.reason;
+  host.fix = check.blas.fix;
   host.file = found.file;
   host.run_id = check.run_id;
   host.verdict = to_text(check.blas.verdict);
@@ -56,11 +57,13 @@ void take_check(const FoundRecord& found, std::int64_t now_s, report::FleetHost&
   host.library = library_of(check);
   host.core = check.blas.core;
   host.gflops = check.gflops;
+  host.gflops_reason = check.gflops_reason;
   host.peak_fraction = check.peak_fraction;
   host.busy_fraction = check.busy_fraction;
   host.bits = check.blas.results.bits;
   host.kernel = check.machine.kernel;
   host.microcode = check.microcode;
+  host.microcode_reason = check.microcode_reason;
   host.hwprof = check.version;
   host.ended_utc = check.ended_utc;
   const std::int64_t ahead_s = unix_seconds(check.ended_utc).value_or(now_s) - now_s;

@@ -162,6 +162,7 @@ Document fleet_document(const Fleet& fleet) {
   document.add(headline(fleet));
   add_remarks(fleet, document);
   document.in(Section::kChecks);
+  document.add(Chart{"hosts", "The hosts of the list, by CPU model and library"});
   document.add(hosts_table(fleet, "Hosts to look at", false), Detail::kBrief);
   document.add(hosts_table(fleet, "Hosts", true), Detail::kFull);
   document.add(groups_table(fleet));

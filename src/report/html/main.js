@@ -10,6 +10,7 @@ import {
 } from "./bars.js";
 import { draw as draw_comparison } from "./comparison.js";
 import { add_download } from "./download.js";
+import { draw_hosts } from "./hosts.js";
 import { draw_regions } from "./icicle.js";
 import { follow_sections } from "./nav.js";
 import { draw_noise, draw_repeats } from "./noise.js";
@@ -46,6 +47,7 @@ const kCharts = {
   comparison: draw_comparison,
   noise: draw_noise,
   repeats: draw_repeats,
+  hosts: draw_hosts,
 };
 
 /** A chart that has nothing to draw, or fails, leaves no gap: the page has its numbers anyway.
