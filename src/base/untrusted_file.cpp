@@ -15,8 +15,8 @@ namespace {
 
 // Where no link may be, no magic link (/proc/PID/fd/N) may lead out of the folder either. Linux
 // before 5.6, and some filters of system calls, have no openat2.
-UniqueFd open_quietly(const std::string& path, bool follow_link) {
-  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow_link ? 0 : O_NOFOLLOW);
+UniqueFd find_quietly(const std::string& path, bool follow_link) {
+  const int flags = O_PATH | O_CLOEXEC | (follow_link ? 0 : O_NOFOLLOW);
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags);
   how.resolve = follow_link ? 0 : RESOLVE_NO_MAGICLINKS;
@@ -32,15 +32,22 @@ tl::unexpected<Error> not_believed(const std::string& path, std::string_view why
 }  // namespace
 
 Result<UniqueFd> open_untrusted(const std::string& path, const FileRules& rules) {
-  UniqueFd file = open_quietly(path, rules.follow_link);
-  if (!file.valid()) {
+  const auto cannot_open = [&](int code) {
+    return environment_error(code, fmt::format("cannot open {}: {}", path, std::strerror(code)));
+  };
+  const UniqueFd found = find_quietly(path, rules.follow_link);
+  struct stat status {};
+  if (!found.valid() || ::fstat(found.get(), &status) != 0) {
     const int code = errno;
     if (code == ELOOP && !rules.follow_link) return not_believed(path, "is a symbolic link");
-    return environment_error(code, fmt::format("cannot open {}: {}", path, std::strerror(code)));
+    return cannot_open(code);
   }
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return not_believed(path, "is no regular file");
+  if (S_ISLNK(status.st_mode)) return not_believed(path, "is a symbolic link");
+  if (!S_ISREG(status.st_mode)) return not_believed(path, "is no regular file");
+  // Only now: to open a device may do something.
+  UniqueFd file(::open(fmt::format("/proc/self/fd/{}", found.get()).c_str(),
+                       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.valid()) return cannot_open(errno);
   if (rules.owner && status.st_uid != *rules.owner && status.st_uid != 0) {
     return not_believed(
         path, fmt::format("belongs to user {}, not to user {}", status.st_uid, *rules.owner));

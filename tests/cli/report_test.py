@@ -250,6 +250,12 @@ class BadInput(CliTest):
     def test_a_pipe_is_not_waited_for(self):
         os.mkfifo(self.path("pipe"))
         self.refused(self.path("pipe"))
+        os.symlink("pipe", self.path("link"))
+        self.refused(self.path("link"))
+
+    def test_a_link_leads_to_no_device(self):
+        os.symlink("/dev/zero", self.path("link"))
+        self.refused(self.path("link"), "is a device")
 
     def test_a_folder_and_a_device(self):
         os.mkdir(self.path("folder.json"))

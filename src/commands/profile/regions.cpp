@@ -118,12 +118,12 @@ Result<report::Regions> collect_regions(const RegionOptions& options, const std:
   regions = view_regions(std::move(regions), options.view);
   if (!options.trace.empty()) {
     const TraceText trace = runtime.trace_text().value_or(TraceText());
-    if (auto done = report::write_file(options.trace, trace.json); !done) return error_of(done);
+    if (auto done = report::write_output(options.trace, trace.json); !done) return error_of(done);
     regions.trace = {.path = options.trace, .calls = trace.calls, .dropped = trace.dropped};
     observe::add_spans(trace.json, *regions.trace);
   }
   if (!options.csv.empty()) {
-    auto done = report::write_file(options.csv, report::regions_csv(regions));
+    auto done = report::write_output(options.csv, report::regions_csv(regions));
     if (!done) return error_of(done);
   }
   return regions;
@@ -140,7 +140,7 @@ void sample_passes(ProfileSession& session, const RegionPasses& work) {
     if (executed.stacks.empty())
       return environment_error(0,
                                executed.reason.empty() ? "no stack was sampled" : executed.reason);
-    return report::write_file(
+    return report::write_output(
         flame, report::flame_for(flame, executed.stacks,
                                  {shell_command(session.options.command), executed.frequency_hz}));
   };

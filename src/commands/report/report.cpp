@@ -23,7 +23,8 @@ struct ReportOptions {
 // A pipe that somebody has made in a folder gives nothing until somebody else writes into it.
 Result<void> check_is_no_pipe(const std::string& path) {
   std::error_code ignored;
-  if (std::filesystem::symlink_status(path, ignored).type() != std::filesystem::file_type::fifo)
+  const bool is_own = path.starts_with("/dev/") || path.starts_with("/proc/self/");  // `<(...)`
+  if (is_own || std::filesystem::status(path, ignored).type() != std::filesystem::file_type::fifo)
     return {};
   return usage_error(fmt::format("{} is a pipe, no report", path),
                      "\"-\" reads a report from standard input");
@@ -98,7 +99,7 @@ Result<int> run_report(const ReportOptions& options) {
   if (output.format == Format::kJson && reports.size() > 1)
     return usage_error("several reports are no JSON", "name one file, or take another --format");
   TRY(report::write_bytes(bytes_of(reports, output), output));
-  if (!output.page.empty()) TRY(report::write_file(output.page, report::as_html(reports)));
+  if (!output.page.empty()) TRY(report::write_output(output.page, report::as_html(reports)));
   return 0;
 }
 

@@ -6,16 +6,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <set>
 #include <vector>
 
+#include "src/observe/monitor/errands.h"
 #include "src/report/render/render.h"
 
 namespace hwprof::report {
 namespace {
 
+constexpr std::chrono::seconds kPatience{20};  // a disk may be slow
 constexpr int kLeastColumns = 40, kMostColumns = 500;
 constexpr int kWidestPage = 160;  // of a terminal: wider lines are hard to read
 
@@ -63,6 +66,16 @@ Result<void> write_stderr(const std::string& bytes) {
   return write_to(STDERR_FILENO, bytes, "standard error");
 }
 
+Result<void> check_output(const std::string& file) {
+  observe::Errands errands;
+  return observe::at_file(errands, file, kPatience, [&] { return check_writable(file); });
+}
+
+Result<void> write_output(const std::string& file, const std::string& bytes) {
+  observe::Errands errands;
+  return observe::at_file(errands, file, kPatience, [&] { return write_file(file, bytes); });
+}
+
 Result<void> check_outputs(const Output& output, std::initializer_list<std::string_view> more,
                            const std::function<Result<void>(const std::string&)>& check) {
   std::vector<std::string_view> files = {output.file, output.page};
@@ -87,7 +100,7 @@ std::string rendered(const Document& document, const Output& output, Stream stre
 }
 
 Result<void> write_bytes(const std::string& bytes, const Output& output, Stream stream) {
-  if (!output.file.empty()) return write_file(output.file, bytes);
+  if (!output.file.empty()) return write_output(output.file, bytes);
   return stream == Stream::kStderr ? write_stderr(bytes) : write_stdout(bytes);
 }
 

@@ -33,11 +33,16 @@ inline bool makes_page(const Output& output) {
 
 namespace hwprof::report {
 
+// check_writable() and write_file() (files.h); as root by a process of its own: a folder that
+// others may read is one that they may hold.
+Result<void> check_output(const std::string& file);
+Result<void> write_output(const std::string& file, const std::string& bytes);
+
 // Refuses early two files of one name (Fault::kUsage), and one that cannot be written: those of
 // `output`, and `more`. An empty name is none. `check`: of one that is.
 Result<void> check_outputs(
     const Output& output, std::initializer_list<std::string_view> more = {},
-    const std::function<Result<void>(const std::string&)>& check = check_writable);
+    const std::function<Result<void>(const std::string&)>& check = check_output);
 
 // How a record is said in each format; no CSV where that has no rows.
 template <class Record>

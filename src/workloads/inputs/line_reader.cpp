@@ -35,8 +35,19 @@ tl::unexpected<Error> no_copy(int code, std::string_view what) {
 std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 Result<UniqueFd> open_input(const std::string& path) {
+  // What the user's shell has opened (`<(...)`), and what he names himself.
+  const bool is_named = path.starts_with("/dev/") || path.starts_with("/proc/self/");
   UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                          : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+                          : ::open(path.c_str(), (is_named ? O_RDONLY : O_PATH) | O_CLOEXEC));
+  struct stat found {};
+  if (fd.valid() && path != "-" && !is_named && ::fstat(fd.get(), &found) == 0) {
+    // A link may lead to a device, or to a pipe that another user never writes into.
+    const bool is_own_pipe = S_ISFIFO(found.st_mode) && found.st_uid == ::geteuid();
+    if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode) && !is_own_pipe)
+      return usage_error(fmt::format("{} is a device, or another user's pipe", path),
+                         "\"-\" reads standard input");
+    fd = UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  }
   if (!fd.valid()) {
     const int code = errno;
     return tl::make_unexpected(
