@@ -1,0 +1,169 @@
+// Columns as dot products (kernels/product/panel-inl.h says which): the depth lies across the vector.
+#if defined(HWPROF_KERNELS_DOTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HWPROF_KERNELS_DOTS_INL_H_
+#undef HWPROF_KERNELS_DOTS_INL_H_
+#else
+#define HWPROF_KERNELS_DOTS_INL_H_
+#endif
+
+#include <cstddef>
+#include <utility>
+
+#include "kernels/product/panel-inl.h"
+#include "kernels/product/sink-inl.h"
+#include "kernels/thread_team.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace hwprof {
+namespace HWY_NAMESPACE {
+
+#if HWPROF_HAS_DOTS
+// The sum of the 128-bit blocks of v.
+template <class D>
+HWY_INLINE hn::Vec<DotTag> add_blocks(D /*d*/, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == kDotColumns) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return add_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The four sums of a row: lane c of the result is the sum of all lanes of sum[c].
+HWY_INLINE hn::Vec<DotTag> sums_of_lanes(const Vec (&sum)[kDotColumns]) {
+  const Tag tag;
+  const hn::Repartition<double, Tag> pairs;
+  // Of each 128-bit block: a0 + a2, b0 + b2, a1 + a3, b1 + b3.
+  const auto half = [&](Vec a, Vec b) HWY_ATTR {
+    return hn::BitCast(pairs,
+                       hn::Add(hn::InterleaveLower(tag, a, b), hn::InterleaveUpper(tag, a, b)));
+  };
+  const auto ab = half(sum[0], sum[1]), cd = half(sum[2], sum[3]);
+  const Vec blocks = hn::Add(hn::BitCast(tag, hn::InterleaveLower(pairs, ab, cd)),
+                             hn::BitCast(tag, hn::InterleaveUpper(pairs, ab, cd)));
+  return add_blocks(tag, blocks);
+}
+
+// One step of kLanes of the depth, kPointerRows rows a pointer. kLast: without the lanes of x that
+// `taken` names.
+template <bool kLast, std::size_t kBlock, std::size_t kColumns, std::size_t kPointers>
+HWY_INLINE void dot_step(const float* (&row)[kPointers], std::size_t row_stride,
+                         const float* HWY_RESTRICT& weights, hn::Mask<Tag> taken,
+                         Vec (&sum)[kBlock * kColumns]) {
+  const Tag tag;
+  Vec w[kColumns];
+  HWPROF_UNROLL
+  for (std::size_t c = 0; c < kColumns; ++c) w[c] = hn::LoadU(tag, weights + c * kLanes);
+  weights += kColumns * kLanes;
+  HWPROF_UNROLL
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    Vec value = hn::LoadU(tag, row[r / kPointerRows] + r % kPointerRows * row_stride);
+    if constexpr (kLast) value = hn::IfThenZeroElse(taken, value);
+    // GCC would load x again for each column, and rows that begin anywhere straddle lines.
+    if constexpr (kColumns > 1) asm volatile("" : "+v"(value.raw));
+    HWPROF_UNROLL
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      sum[r * kColumns + c] = hn::MulAdd(value, w[c], sum[r * kColumns + c]);
+    }
+  }
+  HWPROF_UNROLL
+  for (std::size_t q = 0; q < kPointers; ++q) {
+    row[q] += kLanes;
+    opaque(row[q]);
+  }
+}
+
+// kColumns columns as dot products of kBlock rows. The last step overlaps the one before, with
+// those lanes of x cleared that have been taken (their weights are zero, but infinity x 0 is NaN).
+template <std::size_t kBlock, std::size_t kColumns>
+HWY_NOINLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_RESTRICT weights,
+                            const float* bias, std::size_t column, Sink& sink) {
+  constexpr std::size_t kSums = kBlock * kColumns;
+  constexpr std::size_t kPointers = (kBlock + kPointerRows - 1) / kPointerRows;
+  const Tag tag;
+  const std::size_t row_stride = rows.row_stride;
+  const std::size_t steps = rows.depth / kLanes, rest = rows.depth % kLanes;
+  const auto taken = hn::FirstN(tag, kLanes - rest);
+  Vec sum[kSums];
+  HWPROF_UNROLL
+  for (std::size_t i = 0; i < kSums; ++i) sum[i] = hn::Zero(tag);
+  const float* row[kPointers];
+  HWPROF_UNROLL
+  for (std::size_t q = 0; q < kPointers; ++q) {
+    row[q] = rows.x + (first + q * kPointerRows) * row_stride;
+  }
+  const float* const end = row[0] + steps * kLanes;
+  if constexpr (kSums < kChains) {
+    // Too few sums to hide the latency of FMA: odd steps get sums of their own.
+    Vec odd[kSums];
+    HWPROF_UNROLL
+    for (std::size_t i = 0; i < kSums; ++i) odd[i] = hn::Zero(tag);
+    if (steps % 2 != 0) {
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+    }
+    while (row[0] != end) {
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, odd);
+    }
+    HWPROF_UNROLL
+    for (std::size_t i = 0; i < kSums; ++i) sum[i] = hn::Add(sum[i], odd[i]);
+  } else {
+    while (row[0] != end) {
+      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+    }
+  }
+  if (rest != 0) {
+    HWPROF_UNROLL
+    for (std::size_t q = 0; q < kPointers; ++q) row[q] -= kLanes - rest;
+    dot_step<true, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+  }
+  // Four sums at a time, whichever rows and columns these are.
+  constexpr std::size_t kQuads = (kSums + 3) / 4;
+  HWY_ALIGN float sums[kQuads * 4];
+  HWPROF_UNROLL
+  for (std::size_t q = 0; q < kQuads; ++q) {
+    Vec four[4];
+    HWPROF_UNROLL
+    for (std::size_t i = 0; i < 4; ++i) {
+      four[i] = q * 4 + i < kSums ? sum[HWY_MIN(q * 4 + i, kSums - 1)] : hn::Zero(tag);
+    }
+    hn::Store(sums_of_lanes(four), DotTag(), sums + q * 4);
+  }
+  sink.take_few<kBlock, kColumns>(first, column, sums, bias);
+}
+
+using DotBlock = void (*)(const Rows&, std::size_t, const float*, const float*, std::size_t, Sink&);
+
+template <std::size_t kColumns, class RowsBut1>
+struct DotTable;
+template <std::size_t kColumns, std::size_t... kRowsBut1>
+struct DotTable<kColumns, std::index_sequence<kRowsBut1...>> {
+  static constexpr DotBlock kOf[] = {dot_block<kRowsBut1 + 1, kColumns>...};
+};
+template <std::size_t kColumns>
+constexpr const DotBlock* kDotBlocks =
+    DotTable<kColumns, std::make_index_sequence<kDotRows[kColumns]>>::kOf;  // [rows - 1]
+
+HWY_INLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layout,
+                         const float* weights, const float* bias, Sink& sink) {
+  constexpr const DotBlock* kOf[] = {nullptr, kDotBlocks<1>, kDotBlocks<2>, kDotBlocks<3>,
+                                     kDotBlocks<4>};
+  const std::size_t groups = layout.dot_groups();
+  const std::size_t largest = (layout.dot_columns + groups - 1) / groups;
+  const std::size_t blocks = (count + kDotRows[largest] - 1) / kDotRows[largest];
+  for (std::size_t q = 0; q < blocks; ++q) {
+    const auto [first, end] = share_of(count, q, blocks);
+    for (std::size_t group = 0; group < groups; ++group) {
+      const auto [column, last] = layout.dot_group(group);
+      kOf[last - column][end - first - 1](rows, first, weights + column * layout.dot_floats(),
+                                          bias + column, column, sink);
+    }
+  }
+}
+#endif  // HWPROF_HAS_DOTS
+
+}  // namespace HWY_NAMESPACE
+}  // namespace hwprof
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
