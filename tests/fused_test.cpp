@@ -153,6 +153,28 @@ TEST(Conv1dMaxpool, InfinityBehavesAsInTheReference) {
   }
 }
 
+// The last step of each position of a window overlaps the one before: what was taken there, and
+// what lies in another position, must not count again.
+TEST(Conv1dMaxpool, NanInfinityAndZeroCountOnceInWindowsOfFewFilters) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    for (const float value : {kNan, -kNan, kInfinity, -kInfinity, 0.0f}) {
+      for (std::size_t column = 0; column < 62; ++column) {
+        for (const std::size_t filters : {1, 2, 3}) {
+          FusedCase problem({1 + column % 6, 62, filters}, {28, 7}, 0);
+          problem.x[column % 35 * 62 + column] = value;
+          for (const Conv1dMaxpoolVariant& variant : conv1d_maxpool_variants()) {
+            EXPECT_LE(problem.run(variant, team), tolerance(6 * 62 + 1))
+                << variant.name << " " << value << " in column " << column << " of " << filters
+                << " filters " << simd_target();
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(CapSimd, EveryInstructionSetOfThisCpuCanBeTheWidest) {
   struct Cap {
     const char* isa;

@@ -94,6 +94,27 @@ TEST(Conv1d, EveryNumberOfPositionsOfFewFilters) {
   }
 }
 
+// Windows share what they load of x where filters are few and words long enough; the documents have
+// every number of positions up to two blocks.
+TEST(Conv1d, EveryWindowOfFewFilters) {
+  ThreadTeam team(1, {});
+  for (const std::int64_t target : single_targets()) {
+    const OnlyTargets only(target);
+    SCOPED_TRACE(simd_target());
+    for (std::size_t k = 1; k <= 9; ++k) {
+      std::vector<std::size_t> lengths(21);
+      std::iota(lengths.begin(), lengths.end(), k);
+      for (const std::size_t d_e : {1, 15, 16, 17, 62, 300}) {
+        for (std::size_t filters = 1; filters <= 5; ++filters) {
+          Conv1dData problem({k, d_e, filters}, lengths, k + d_e);
+          EXPECT_LE(run_conv1d(conv1d_variants()[1], problem, team), tolerance(k * d_e + 1))
+              << filters << " filters, k " << k << ", words of " << d_e;
+        }
+      }
+    }
+  }
+}
+
 TEST(Conv1d, TwoHundredDocumentsOfDifferentLengthOnTwoThreads) {
   ThreadTeam team(2, {});
   std::vector<std::size_t> lengths(200);

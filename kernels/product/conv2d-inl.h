@@ -51,7 +51,7 @@ HWY_INLINE void convolve_image(const Conv2dWork& work, const float* x, const flo
                                float* y, std::size_t from, std::size_t to) {
   const Conv2dShape& shape = work.shape;
   const std::size_t s = shape.stride, c_in = shape.c_in, c_out = shape.c_out;
-  const Layout layout(c_out, shape.depth(), false);
+  const Layout layout(c_out, shape.depth(), 0);
   const std::size_t x_line = shape.width * c_in, y_line = shape.out_width() * c_out;
   for (std::size_t u = from; u < to;) {
     const TapSpan down = span_at(u, to, shape.height, shape);

@@ -1,4 +1,5 @@
-// Columns as dot products (kernels/product/panel-inl.h says which): the depth lies across the vector.
+// Columns as dot products (kernels/product/panel-inl.h says which): the depth lies across the
+// vector.
 #if defined(HWPROF_KERNELS_DOTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HWPROF_KERNELS_DOTS_INL_H_
 #undef HWPROF_KERNELS_DOTS_INL_H_
@@ -7,6 +8,7 @@
 #endif
 
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "kernels/product/panel-inl.h"
@@ -44,26 +46,33 @@ HWY_INLINE hn::Vec<DotTag> sums_of_lanes(const Vec (&sum)[kDotColumns]) {
   return add_blocks(tag, blocks);
 }
 
-// One step of kLanes of the depth, kPointerRows rows a pointer. kLast: without the lanes of x that
-// `taken` names.
-template <bool kLast, std::size_t kBlock, std::size_t kColumns, std::size_t kPointers>
+// One step of kLanes channels, kPointerRows rows a pointer: vector i of x is what row i - j
+// multiplies by the weights of its position j, for each of kWindow positions. kLast: without the
+// lanes of x that `taken` names.
+template <bool kLast, std::size_t kBlock, std::size_t kColumns, std::size_t kWindow,
+          std::size_t kPointers>
 HWY_INLINE void dot_step(const float* (&row)[kPointers], std::size_t row_stride,
                          const float* HWY_RESTRICT& weights, hn::Mask<Tag> taken,
                          Vec (&sum)[kBlock * kColumns]) {
   const Tag tag;
-  Vec w[kColumns];
+  Vec w[kWindow * kColumns];
   HWPROF_UNROLL
-  for (std::size_t c = 0; c < kColumns; ++c) w[c] = hn::LoadU(tag, weights + c * kLanes);
-  weights += kColumns * kLanes;
+  for (std::size_t i = 0; i < kWindow * kColumns; ++i) w[i] = hn::LoadU(tag, weights + i * kLanes);
+  weights += kWindow * kColumns * kLanes;
   HWPROF_UNROLL
-  for (std::size_t r = 0; r < kBlock; ++r) {
-    Vec value = hn::LoadU(tag, row[r / kPointerRows] + r % kPointerRows * row_stride);
+  for (std::size_t i = 0; i < kBlock + kWindow - 1; ++i) {
+    Vec value = hn::LoadU(tag, row[i / kPointerRows] + i % kPointerRows * row_stride);
     if constexpr (kLast) value = hn::IfThenZeroElse(taken, value);
-    // GCC would load x again for each column, and rows that begin anywhere straddle lines.
-    if constexpr (kColumns > 1) asm volatile("" : "+v"(value.raw));
+    // GCC would load x again for each use, and rows that begin anywhere straddle lines.
+    if constexpr (kWindow * kColumns > 1) asm volatile("" : "+v"(value.raw));
     HWPROF_UNROLL
-    for (std::size_t c = 0; c < kColumns; ++c) {
-      sum[r * kColumns + c] = hn::MulAdd(value, w[c], sum[r * kColumns + c]);
+    for (std::size_t j = 0; j < kWindow; ++j) {
+      if (j > i || i - j >= kBlock) continue;
+      HWPROF_UNROLL
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        Vec& s = sum[(i - j) * kColumns + c];
+        s = hn::MulAdd(value, w[j * kColumns + c], s);
+      }
     }
   }
   HWPROF_UNROLL
@@ -73,25 +82,20 @@ HWY_INLINE void dot_step(const float* (&row)[kPointers], std::size_t row_stride,
   }
 }
 
-// kColumns columns as dot products of kBlock rows. The last step overlaps the one before, with
-// those lanes of x cleared that have been taken (their weights are zero, but infinity x 0 is NaN).
-template <std::size_t kBlock, std::size_t kColumns>
-HWY_NOINLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_RESTRICT weights,
-                            const float* bias, std::size_t column, Sink& sink) {
+// sum[r][c] += row r times column c in kWindow positions of `depth` floats. The last step overlaps
+// the one before, with those lanes of x cleared that have been taken (their weights are zero, but
+// infinity x 0 is NaN).
+template <std::size_t kBlock, std::size_t kColumns, std::size_t kWindow>
+HWY_INLINE void dot_pass(const float* x, std::size_t row_stride, std::size_t depth,
+                         const float* HWY_RESTRICT& weights, Vec (&sum)[kBlock * kColumns]) {
   constexpr std::size_t kSums = kBlock * kColumns;
-  constexpr std::size_t kPointers = (kBlock + kPointerRows - 1) / kPointerRows;
+  constexpr std::size_t kPointers = (kBlock + kWindow - 1 + kPointerRows - 1) / kPointerRows;
   const Tag tag;
-  const std::size_t row_stride = rows.row_stride;
-  const std::size_t steps = rows.depth / kLanes, rest = rows.depth % kLanes;
+  const std::size_t steps = depth / kLanes, rest = depth % kLanes;
   const auto taken = hn::FirstN(tag, kLanes - rest);
-  Vec sum[kSums];
-  HWPROF_UNROLL
-  for (std::size_t i = 0; i < kSums; ++i) sum[i] = hn::Zero(tag);
   const float* row[kPointers];
   HWPROF_UNROLL
-  for (std::size_t q = 0; q < kPointers; ++q) {
-    row[q] = rows.x + (first + q * kPointerRows) * row_stride;
-  }
+  for (std::size_t q = 0; q < kPointers; ++q) row[q] = x + q * kPointerRows * row_stride;
   const float* const end = row[0] + steps * kLanes;
   if constexpr (kSums < kChains) {
     // Too few sums to hide the latency of FMA: odd steps get sums of their own.
@@ -99,23 +103,53 @@ HWY_NOINLINE void dot_block(const Rows& rows, std::size_t first, const float* HW
     HWPROF_UNROLL
     for (std::size_t i = 0; i < kSums; ++i) odd[i] = hn::Zero(tag);
     if (steps % 2 != 0) {
-      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+      dot_step<false, kBlock, kColumns, kWindow>(row, row_stride, weights, taken, sum);
     }
     while (row[0] != end) {
-      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
-      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, odd);
+      dot_step<false, kBlock, kColumns, kWindow>(row, row_stride, weights, taken, sum);
+      dot_step<false, kBlock, kColumns, kWindow>(row, row_stride, weights, taken, odd);
     }
     HWPROF_UNROLL
     for (std::size_t i = 0; i < kSums; ++i) sum[i] = hn::Add(sum[i], odd[i]);
   } else {
     while (row[0] != end) {
-      dot_step<false, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+      dot_step<false, kBlock, kColumns, kWindow>(row, row_stride, weights, taken, sum);
     }
   }
   if (rest != 0) {
     HWPROF_UNROLL
     for (std::size_t q = 0; q < kPointers; ++q) row[q] -= kLanes - rest;
-    dot_step<true, kBlock, kColumns>(row, row_stride, weights, taken, sum);
+    dot_step<true, kBlock, kColumns, kWindow>(row, row_stride, weights, taken, sum);
+  }
+}
+
+// The same in `left` floats from x on: passes of kWindow positions, then one of the rest.
+template <std::size_t kBlock, std::size_t kColumns, std::size_t kWindow>
+HWY_INLINE void dot_passes(const float* x, std::size_t left, std::size_t depth,
+                           const float* HWY_RESTRICT& weights, Vec (&sum)[kBlock * kColumns]) {
+  constexpr std::size_t kNext = kWindow - 1;
+  for (; left >= kWindow * depth; left -= kWindow * depth) {
+    dot_pass<kBlock, kColumns, kWindow>(x, depth, depth, weights, sum);
+    x += kWindow * depth;
+  }
+  if constexpr (kNext != 0) dot_passes<kBlock, kColumns, kNext>(x, left, depth, weights, sum);
+}
+
+// kColumns columns as dot products of kBlock rows. kWindow > 1: of rows that overlap, the stride is
+// a position.
+template <std::size_t kBlock, std::size_t kColumns, std::size_t kWindow>
+HWY_NOINLINE void dot_block(const Rows& rows, std::size_t first, const float* HWY_RESTRICT weights,
+                            const float* bias, std::size_t column, Sink& sink) {
+  constexpr std::size_t kSums = kBlock * kColumns;
+  const Tag tag;
+  Vec sum[kSums];
+  HWPROF_UNROLL
+  for (std::size_t i = 0; i < kSums; ++i) sum[i] = hn::Zero(tag);
+  const float* x = rows.x + first * rows.row_stride;
+  if constexpr (kWindow == 1) {
+    dot_pass<kBlock, kColumns, 1>(x, rows.row_stride, rows.depth, weights, sum);
+  } else {
+    dot_passes<kBlock, kColumns, kWindow>(x, rows.depth, rows.row_stride, weights, sum);
   }
   // Four sums at a time, whichever rows and columns these are.
   constexpr std::size_t kQuads = (kSums + 3) / 4;
@@ -132,32 +166,56 @@ HWY_NOINLINE void dot_block(const Rows& rows, std::size_t first, const float* HW
   sink.take_few<kBlock, kColumns>(first, column, sums, bias);
 }
 
-using DotBlock = void (*)(const Rows&, std::size_t, const float*, const float*, std::size_t, Sink&);
+// The blocks of 1 .. `most` rows.
+struct DotBlocks {
+  using Block = void (*)(const Rows&, std::size_t, const float*, const float*, std::size_t, Sink&);
+  std::size_t most = 0;
+  const Block* of = nullptr;  // of[rows - 1]
+};
 
-template <std::size_t kColumns, class RowsBut1>
+template <std::size_t kColumns, std::size_t kWindow, class RowsBut1>
 struct DotTable;
-template <std::size_t kColumns, std::size_t... kRowsBut1>
-struct DotTable<kColumns, std::index_sequence<kRowsBut1...>> {
-  static constexpr DotBlock kOf[] = {dot_block<kRowsBut1 + 1, kColumns>...};
+template <std::size_t kColumns, std::size_t kWindow, std::size_t... kRowsBut1>
+struct DotTable<kColumns, kWindow, std::index_sequence<kRowsBut1...>> {
+  static constexpr DotBlocks::Block kOf[] = {dot_block<kRowsBut1 + 1, kColumns, kWindow>...};
+  static constexpr DotBlocks kBlocks = {sizeof...(kRowsBut1), kOf};
 };
 template <std::size_t kColumns>
-constexpr const DotBlock* kDotBlocks =
-    DotTable<kColumns, std::make_index_sequence<kDotRows[kColumns]>>::kOf;  // [rows - 1]
+constexpr DotBlocks kDotBlocks =
+    DotTable<kColumns, 1, std::make_index_sequence<kDotRows[kColumns]>>::kBlocks;
+template <std::size_t kColumns>
+constexpr DotBlocks kWindowBlocks =
+    DotTable<kColumns, kWindows[kColumns].positions,
+             std::make_index_sequence<kWindows[kColumns].rows>>::kBlocks;
 
-HWY_INLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layout,
-                         const float* weights, const float* bias, Sink& sink) {
-  constexpr const DotBlock* kOf[] = {nullptr, kDotBlocks<1>, kDotBlocks<2>, kDotBlocks<3>,
-                                     kDotBlocks<4>};
+// of[columns of a group]
+HWY_INLINE void all_groups(const DotBlocks* of, std::size_t count, const Rows& rows,
+                           const Layout& layout, const float* weights, const float* bias,
+                           Sink& sink) {
   const std::size_t groups = layout.dot_groups();
   const std::size_t largest = (layout.dot_columns + groups - 1) / groups;
-  const std::size_t blocks = (count + kDotRows[largest] - 1) / kDotRows[largest];
+  const std::size_t blocks = (count + of[largest].most - 1) / of[largest].most;
   for (std::size_t q = 0; q < blocks; ++q) {
     const auto [first, end] = share_of(count, q, blocks);
     for (std::size_t group = 0; group < groups; ++group) {
       const auto [column, last] = layout.dot_group(group);
-      kOf[last - column][end - first - 1](rows, first, weights + column * layout.dot_floats(),
-                                          bias + column, column, sink);
+      of[last - column].of[end - first - 1](rows, first, weights + column * layout.dot_floats,
+                                            bias + column, column, sink);
     }
+  }
+}
+
+HWY_INLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layout,
+                         const float* weights, const float* bias, Sink& sink) {
+  static constexpr DotBlocks kPlain[] = {
+      {}, kDotBlocks<1>, kDotBlocks<2>, kDotBlocks<3>, kDotBlocks<4>};
+  static constexpr DotBlocks kWindowed[] = {
+      {}, kWindowBlocks<1>, kWindowBlocks<std::size(kWindows) - 1>};  // of one column or two
+  // Not one call with either table: the choice would cost a small linear layer some percent.
+  if (layout.window > 1) {
+    all_groups(kWindowed, count, rows, layout, weights, bias, sink);
+  } else {
+    all_groups(kPlain, count, rows, layout, weights, bias, sink);
   }
 }
 #endif  // HWPROF_HAS_DOTS

@@ -25,6 +25,7 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "kernels/thread_team.h"
@@ -46,6 +47,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 using Vec = hn::Vec<Tag>;
 
+// A block of dot products of rows that overlap (dots-inl.h): rows, and positions of the window that
+// share what is loaded of x. Each position ends with a step that is padded, a whole window of dot
+// products only once: measured, that pays from `per_padding` floats for each of padding on.
+struct WindowSizes {
+  std::size_t rows, positions, per_padding;
+};
+
 // kRows[v]: rows of a block that is v vectors wide. One vector needs as many chains as hide the
 // latency of FMA on its own: 4 cycles x 2 pipes on current x86-64, x 4 pipes on wide Arm cores.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
@@ -54,6 +62,9 @@ constexpr std::size_t kPairRows = 6;  // of a block of two panels side by side
 // kDotRows[c]: rows of a block of c dot products: sums, c vectors of weights and one of x in the
 // registers; for one column more rows gain nothing, since each multiply-add loads its x.
 constexpr std::size_t kDotRows[] = {0, 12, 12, 8, 6};
+// kWindows[c]: rows x c sums, positions x c vectors of weights and one of x in the registers. More
+// columns are not bound by loads (two of 16 registers neither).
+constexpr WindowSizes kWindows[] = {{}, {12, 4, 3}, {12, 3, 16}};
 #elif HWY_TARGET == HWY_NEON
 constexpr std::size_t kRows[] = {0, 16, 12};
 constexpr std::size_t kPairRows = 6;
@@ -61,6 +72,7 @@ constexpr std::size_t kPairRows = 6;
 constexpr std::size_t kRows[] = {0, 12, 6};
 constexpr std::size_t kPairRows = 2;
 constexpr std::size_t kDotRows[] = {0, 12, 6, 4, 2};
+constexpr WindowSizes kWindows[] = {{}, {10, 4, 6}};
 #endif
 constexpr std::size_t kChains = 8;  // latency of FMA x pipes of current x86-64
 constexpr std::size_t kPanelVectors = 2;
@@ -74,17 +86,26 @@ using DotTag = hn::CappedTag<float, 4>;
 
 // How the columns of a product are split, and where each part lies in the packed weights:
 // [full panels][depth][2 vectors], [depth][rest_vectors vectors],
-// [dot groups][steps of kLanes of the depth][columns of the group][kLanes].
+// [dot groups][passes over the window][steps of kLanes of the depth of a position]
+// [positions of the pass][columns of the group][kLanes].
 struct Layout {
-  // `dots`: whether the tail may be dot products, which need rows of one segment.
-  Layout(std::size_t columns, std::size_t depth, bool dots)
+  // `positions`: how many row strides the depth is: those of the window of a convolution, 1 where
+  // rows do not overlap; 0: no dot products, which need rows of one segment.
+  Layout(std::size_t columns, std::size_t depth, [[maybe_unused]] std::size_t positions)
       : columns(columns), depth(depth), full(columns / kPanelColumns) {
     const std::size_t rest = columns % kPanelColumns, tail = rest % kLanes;
     rest_vectors = (rest + kLanes - 1) / kLanes;
-    if (HWPROF_HAS_DOTS && dots && tail != 0 && tail + 2 <= kLanes && depth >= kLanes) {
-      dot_columns = tail;
-      --rest_vectors;
-    }
+#if HWPROF_HAS_DOTS
+    if (positions == 0 || tail == 0 || tail + 2 > kLanes || depth < kLanes) return;
+    dot_columns = tail;
+    --rest_vectors;
+    if (positions == 1 || tail >= std::size(kWindows)) return;
+    const std::size_t channels = depth / positions, padding = whole(channels) - channels;
+    if (channels < kLanes || padding * kWindows[tail].per_padding > channels) return;
+    window = positions;
+    dot_depth = channels;
+    dot_floats = positions * whole(channels);
+#endif
   }
 
   // Parts that threads can share out: each full panel, the rest, the dot products.
@@ -99,18 +120,19 @@ struct Layout {
   [[nodiscard]] std::pair<std::size_t, std::size_t> dot_group(std::size_t group) const {
     return share_of(dot_columns, group, dot_groups());
   }
-  [[nodiscard]] std::size_t dot_steps() const { return (depth + kLanes - 1) / kLanes; }
+  // Floats of the vectors that hold `floats`.
+  static std::size_t whole(std::size_t floats) { return (floats + kLanes - 1) / kLanes * kLanes; }
   [[nodiscard]] std::size_t rest_column() const { return full * kPanelColumns; }
   [[nodiscard]] std::size_t dot_column() const { return columns - dot_columns; }
   [[nodiscard]] std::size_t rest_offset() const { return rest_column() * depth; }
   [[nodiscard]] std::size_t dot_offset() const {
     return rest_offset() + rest_vectors * kLanes * depth;
   }
-  // Floats of one column of the dot products.
-  [[nodiscard]] std::size_t dot_floats() const { return dot_steps() * kLanes; }
-  [[nodiscard]] std::size_t floats() const { return dot_offset() + dot_columns * dot_floats(); }
+  [[nodiscard]] std::size_t floats() const { return dot_offset() + dot_columns * dot_floats; }
 
   std::size_t columns, depth, full, rest_vectors = 0, dot_columns = 0;
+  // Of the dot products: positions of a window, the depth of one, and floats of a column.
+  std::size_t window = 1, dot_depth = depth, dot_floats = whole(depth);
 };
 
 // The rows that a product reads: row r is `segments` pieces of `depth` floats, piece s at

@@ -23,8 +23,8 @@ namespace HWY_NAMESPACE {
 
 // The packed weights: in the order in which the blocks read them (Layout), made once.
 
-std::size_t packed_floats(std::size_t columns, std::size_t depth, bool dots) {
-  return Layout(columns, depth, dots).floats();
+std::size_t packed_floats(std::size_t columns, std::size_t depth, std::size_t positions) {
+  return Layout(columns, depth, positions).floats();
 }
 
 // One panel of `width` columns from `column` on, [depth][width], zeros beyond `columns`.
@@ -38,35 +38,47 @@ float* pack_panel(std::size_t column, std::size_t width, std::size_t columns, st
   return packed;
 }
 
-// Columns first .. last as dot products, [steps][columns][kLanes]. The last step ends with the
-// depth and overlaps the one before.
+#if HWPROF_HAS_DOTS
+// Columns first .. last as dot products (Layout). The last step ends with the depth and overlaps
+// the one before.
 float* pack_dots(std::size_t first, std::size_t last, const Layout& layout, const float* w,
                  float* packed) {
-  const std::size_t rest = layout.depth % kLanes;
-  for (std::size_t step = 0; step < layout.dot_steps(); ++step) {
-    const bool overlaps = (step + 1) * kLanes > layout.depth;
-    const std::size_t from = overlaps ? layout.depth - kLanes : step * kLanes;
+  const std::size_t depth = layout.dot_depth, rest = depth % kLanes;
+  const std::size_t most = layout.window > 1 ? kWindows[last - first].positions : 1;
+  const auto vector = [&](std::size_t column, std::size_t position, std::size_t step) {
+    const bool overlaps = (step + 1) * kLanes > depth;
+    const std::size_t from = position * depth + (overlaps ? depth - kLanes : step * kLanes);
     const std::size_t taken = overlaps ? kLanes - rest : 0;
-    for (std::size_t c = first; c < last; ++c) {
-      for (std::size_t i = 0; i < kLanes; ++i) {
-        *packed++ = i >= taken ? w[c * layout.depth + from + i] : 0.0f;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      *packed++ = i >= taken ? w[column * layout.depth + from + i] : 0.0f;
+    }
+  };
+  for (std::size_t position = 0; position < layout.window; position += most) {
+    const std::size_t end = HWY_MIN(position + most, layout.window);
+    for (std::size_t step = 0; step * kLanes < depth; ++step) {
+      for (std::size_t p = position; p < end; ++p) {
+        for (std::size_t c = first; c < last; ++c) vector(c, p, step);
       }
     }
   }
   return packed;
 }
+#endif
 
-void pack(std::size_t columns, std::size_t depth, bool dots, const float* w, float* packed) {
-  const Layout layout(columns, depth, dots);
+void pack(std::size_t columns, std::size_t depth, std::size_t positions, const float* w,
+          float* packed) {
+  const Layout layout(columns, depth, positions);
   for (std::size_t p = 0; p < layout.full; ++p) {
     packed = pack_panel(p * kPanelColumns, kPanelColumns, columns, depth, w, packed);
   }
   packed =
       pack_panel(layout.rest_column(), layout.rest_vectors * kLanes, columns, depth, w, packed);
+#if HWPROF_HAS_DOTS
   for (std::size_t group = 0; group < layout.dot_groups(); ++group) {
     const auto [first, last] = layout.dot_group(group);
     packed = pack_dots(layout.dot_column() + first, layout.dot_column() + last, layout, w, packed);
   }
+#endif
 }
 
 // Columns that the parts before `part` work on, zeros that fill them up included.
@@ -81,7 +93,7 @@ template <class SinkOf>
 HWY_INLINE void convolve_share(const Conv1dInput& input, std::size_t thread,
                                const SinkOf& sink_of) {
   const auto [k, d_e, d_c] = input.shape;
-  const Layout layout(d_c, k * d_e, true);
+  const Layout layout(d_c, k * d_e, k);
   for_each_share(
       input, layout.parts(), [&](std::size_t part) HWY_ATTR { return cost_before(layout, part); },
       thread, input.team->size(),
@@ -108,7 +120,7 @@ void conv1d_maxpool_share(const Conv1dMaxpoolCall& call, std::size_t thread) {
 // Many documents are shared out by documents, few by outputs.
 void linear_share(const LinearCall& call, std::size_t thread, std::size_t threads) {
   const auto [inputs, outputs] = call.shape;
-  const Layout layout(outputs, inputs, true);
+  const Layout layout(outputs, inputs, 1);
   const bool by_documents = call.documents >= threads * kRows[kPanelVectors];
   const auto all = [](std::size_t count) { return std::pair<std::size_t, std::size_t>(0, count); };
   const auto [first, last] =
@@ -142,23 +154,23 @@ HWY_EXPORT(conv1d_maxpool_share);
 HWY_EXPORT(linear_share);
 HWY_EXPORT(conv2d_share);
 
-// Floats of the packed form of w: [columns, depth] row-major; `dots`: as Layout has it.
-std::size_t packed_size(std::size_t columns, std::size_t depth, bool dots) {
-  return HWY_DYNAMIC_DISPATCH(packed_floats)(columns, depth, dots);
+// Floats of the packed form of w: [columns, depth] row-major; `positions`: as Layout has it.
+std::size_t packed_size(std::size_t columns, std::size_t depth, std::size_t positions) {
+  return HWY_DYNAMIC_DISPATCH(packed_floats)(columns, depth, positions);
 }
-void pack_weights(std::size_t columns, std::size_t depth, bool dots, const float* w,
+void pack_weights(std::size_t columns, std::size_t depth, std::size_t positions, const float* w,
                   float* packed) {
-  HWY_DYNAMIC_DISPATCH(pack)(columns, depth, dots, w, packed);
+  HWY_DYNAMIC_DISPATCH(pack)(columns, depth, positions, w, packed);
 }
 
 }  // namespace
 
 std::size_t conv1d_simd_packed_floats(const Conv1dShape& shape) {
-  return packed_size(shape.d_c, shape.k * shape.d_e, true);
+  return packed_size(shape.d_c, shape.k * shape.d_e, shape.k);
 }
 
 void conv1d_simd_pack(const Conv1dShape& shape, const float* w, float* packed) {
-  pack_weights(shape.d_c, shape.k * shape.d_e, true, w, packed);
+  pack_weights(shape.d_c, shape.k * shape.d_e, shape.k, w, packed);
 }
 
 void conv1d_simd(const Conv1dCall& call) {
@@ -174,11 +186,11 @@ void conv1d_maxpool_fused(const Conv1dMaxpoolCall& call) {
 }
 
 std::size_t linear_simd_packed_floats(const LinearShape& shape) {
-  return packed_size(shape.outputs, shape.inputs, true);
+  return packed_size(shape.outputs, shape.inputs, 1);
 }
 
 void linear_simd_pack(const LinearShape& shape, const float* a, float* packed) {
-  pack_weights(shape.outputs, shape.inputs, true, a, packed);
+  pack_weights(shape.outputs, shape.inputs, 1, a, packed);
 }
 
 void linear_simd(const LinearCall& call) {
@@ -189,12 +201,12 @@ void linear_simd(const LinearCall& call) {
 
 // Packed: the panels, then the bias (zeros where there is none).
 std::size_t conv2d_simd_packed_floats(const Conv2dShape& shape) {
-  return packed_size(shape.c_out, shape.depth(), false) + shape.c_out;
+  return packed_size(shape.c_out, shape.depth(), 0) + shape.c_out;
 }
 
 void conv2d_simd_pack(const Conv2dShape& shape, const float* w, float* packed) {
-  pack_weights(shape.c_out, shape.depth(), false, w, packed);
-  std::fill_n(packed + packed_size(shape.c_out, shape.depth(), false), shape.c_out, 0.0f);
+  pack_weights(shape.c_out, shape.depth(), 0, w, packed);
+  std::fill_n(packed + packed_size(shape.c_out, shape.depth(), 0), shape.c_out, 0.0f);
 }
 
 std::size_t conv2d_bn_relu_packed_floats(const Conv2dShape& shape) {
@@ -204,13 +216,13 @@ std::size_t conv2d_bn_relu_packed_floats(const Conv2dShape& shape) {
 void conv2d_bn_relu_pack(const Conv2dShape& shape, const Conv2dWeights& weights, float* packed) {
   const std::size_t depth = shape.depth();
   std::vector<float> folded(weights.w, weights.w + shape.c_out * depth);
-  float* bias = packed + packed_size(shape.c_out, depth, false);
+  float* bias = packed + packed_size(shape.c_out, depth, 0);
   for (std::size_t j = 0; j < shape.c_out; ++j) {
     const Affine affine = batchnorm_affine(weights.bn, j);
     for (std::size_t d = 0; d < depth; ++d) folded[j * depth + d] *= affine.scale;
     bias[j] = affine.shift;
   }
-  pack_weights(shape.c_out, depth, false, folded.data(), packed);
+  pack_weights(shape.c_out, depth, 0, folded.data(), packed);
 }
 
 void conv2d_simd(const Conv2dCall& call) {
