@@ -92,6 +92,23 @@ TEST(Conv1dMaxpool, EveryNumberOfPositionsOfFewFilters) {
   }
 }
 
+// Neighbours of one position each are rows of one product, whatever stands between them.
+TEST(Conv1dMaxpool, DocumentsOfOnePositionOnAnyNumberOfThreads) {
+  for (const std::size_t threads : {1, 2, 3}) {
+    ThreadTeam team(threads, {});
+    for (const std::int64_t target : single_targets()) {
+      const OnlyTargets only(target);
+      for (const std::size_t d_c : {1, 2, 5, 33, 150}) {
+        std::vector<std::size_t> lengths(40, 3);
+        for (const std::size_t longer : {2, 3, 17, 39}) lengths[longer] += longer;
+        FusedCase problem({3, 62, d_c}, lengths, 1);
+        problem.x[5 * 62 + 7] = kNan;  // in the second document alone
+        expect_all_variants(problem, team);
+      }
+    }
+  }
+}
+
 TEST(Conv1dMaxpool, DocumentsAndFiltersAreSharedOutToAnyNumberOfThreads) {
   for (const std::size_t threads : {2, 3, 5}) {
     ThreadTeam team(threads, {});

@@ -123,6 +123,15 @@ TEST(Conv1d, TwoHundredDocumentsOfDifferentLengthOnTwoThreads) {
   expect_all_variants(problem, team);
 }
 
+TEST(Conv1d, DocumentsOfOnePositionAmongOthers) {
+  ThreadTeam team(2, {});
+  std::vector<std::size_t> lengths(40, 3);
+  for (const std::size_t longer : {2, 3, 17, 39}) lengths[longer] += longer;
+  for (const std::size_t d_c : {1, 5, 33, 150}) {
+    expect_all_variants(Conv1dData({3, 62, d_c}, lengths, 1), team);
+  }
+}
+
 TEST(Conv1d, TheSizesOfTheTextCnn) {
   ThreadTeam team(1, {});
   for (const std::size_t k : {2, 4, 8}) {

@@ -93,9 +93,10 @@ struct Layout {
   // rows do not overlap; 0: no dot products, which need rows of one segment.
   Layout(std::size_t columns, std::size_t depth, [[maybe_unused]] std::size_t positions)
       : columns(columns), depth(depth), full(columns / kPanelColumns) {
-    const std::size_t rest = columns % kPanelColumns, tail = rest % kLanes;
+    const std::size_t rest = columns % kPanelColumns;
     rest_vectors = (rest + kLanes - 1) / kLanes;
 #if HWPROF_HAS_DOTS
+    const std::size_t tail = rest % kLanes;
     if (positions == 0 || tail == 0 || tail + 2 > kLanes || depth < kLanes) return;
     dot_columns = tail;
     --rest_vectors;

@@ -88,33 +88,57 @@ HWY_INLINE std::size_t cost_before(const Layout& layout, std::size_t part) {
   return layout.rest_column() + layout.rest_vectors * kLanes + (dots_too ? layout.dot_columns : 0);
 }
 
-// Convolution of this thread's units. `sink_of(b)` makes the sink of document b.
+// Convolution of this thread's units. `sink_of(b, one_each)` makes the sink of document b, or of
+// the documents from b on that have one position each: these are the rows of one product, since a
+// row alone would read all weights for one use each. (Not where rows overlap in windows.)
 template <class SinkOf>
 HWY_INLINE void convolve_share(const Conv1dInput& input, std::size_t thread,
                                const SinkOf& sink_of) {
   const auto [k, d_e, d_c] = input.shape;
-  const Layout layout(d_c, k * d_e, k);
+  const std::size_t depth = k * d_e;
+  const Layout layout(d_c, depth, k);
+  struct Run {
+    std::size_t begin, end, first_part, last_part;
+  } run = {};
+  const auto finish = [&, d_e = d_e]() HWY_ATTR {
+    const std::size_t documents = run.end - run.begin;
+    if (documents == 0) return;
+    const bool one_each = documents > 1;
+    Sink sink = sink_of(run.begin, one_each);
+    multiply(
+        true, one_each ? documents : input.positions(run.begin),
+        Rows{.x = input.document(run.begin), .row_stride = one_each ? depth : d_e, .depth = depth},
+        layout, input.packed, input.bias, run.first_part, run.last_part, sink);
+  };
   for_each_share(
       input, layout.parts(), [&](std::size_t part) HWY_ATTR { return cost_before(layout, part); },
       thread, input.team->size(),
-      [&, depth = k * d_e, d_e = d_e](std::size_t b, std::size_t first, std::size_t last) HWY_ATTR {
-        Sink sink = sink_of(b);
-        multiply(true, input.positions(b),
-                 Rows{.x = input.document(b), .row_stride = d_e, .depth = depth}, layout,
-                 input.packed, input.bias, first, last, sink);
+      [&](std::size_t b, std::size_t first, std::size_t last) HWY_ATTR {
+        const auto one = [&](std::size_t document) { return input.positions(document) == 1; };
+        const bool joins = layout.window == 1 && run.end == b && b != 0 && one(b - 1) && one(b) &&
+                           run.first_part == first && run.last_part == last;
+        if (!joins) {
+          finish();
+          run = {b, b, first, last};
+        }
+        ++run.end;
       });
+  finish();
 }
 
 void conv1d_share(const Conv1dCall& call, std::size_t thread) {
-  convolve_share(call.input, thread, [&](std::size_t b) HWY_ATTR {
+  convolve_share(call.input, thread, [&](std::size_t b, bool /*one_each*/) HWY_ATTR {
     return Sink::stored(call.output(b), nullptr, call.input.shape.d_c, true);
   });
 }
 
-// Of the feature map only the largest so far is kept, in 32 columns of the L1 cache.
+// Of the feature map only the largest so far is kept, in 32 columns of the L1 cache; of one
+// position there is no map.
 void conv1d_maxpool_share(const Conv1dMaxpoolCall& call, std::size_t thread) {
-  convolve_share(call.input, thread,
-                 [&](std::size_t b) HWY_ATTR { return Sink::largest(call.output(b)); });
+  convolve_share(call.input, thread, [&](std::size_t b, bool one_each) HWY_ATTR {
+    if (one_each) return Sink::stored(call.output(b), nullptr, call.g_stride, true);
+    return Sink::largest(call.output(b));
+  });
 }
 
 // Many documents are shared out by documents, few by outputs.
