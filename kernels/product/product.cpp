@@ -115,13 +115,13 @@ HWY_INLINE void convolve_share(const Conv1dInput& input, std::size_t thread,
       thread, input.team->size(),
       [&](std::size_t b, std::size_t first, std::size_t last) HWY_ATTR {
         const auto one = [&](std::size_t document) { return input.positions(document) == 1; };
-        const bool joins = layout.window == 1 && run.end == b && b != 0 && one(b - 1) && one(b) &&
-                           run.first_part == first && run.last_part == last;
-        if (!joins) {
-          finish();
-          run = {b, b, first, last};
+        if (layout.window == 1 && run.end == b && b != 0 && one(b - 1) && one(b) &&
+            run.first_part == first && run.last_part == last) {
+          ++run.end;
+          return;
         }
-        ++run.end;
+        finish();
+        run = {b, b + 1, first, last};
       });
   finish();
 }
