@@ -212,7 +212,7 @@ HWY_INLINE void all_dots(std::size_t count, const Rows& rows, const Layout& layo
   static constexpr DotBlocks kWindowed[] = {
       {}, kWindowBlocks<1>, kWindowBlocks<std::size(kWindows) - 1>};  // of one column or two
   // Not one call with either table: the choice would cost a small linear layer some percent.
-  if (layout.window > 1) {
+  if (HWY_UNLIKELY(layout.window > 1)) {
     all_groups(kWindowed, count, rows, layout, weights, bias, sink);
   } else {
     all_groups(kPlain, count, rows, layout, weights, bias, sink);
