@@ -1,5 +1,11 @@
 // Columns as dot products (kernels/product/panel-inl.h says which): the depth lies across the
 // vector.
+//
+// A vector of x serves as many multiply-adds as there are columns, and most loads of it straddle
+// two lines of the cache: one or two columns are bound by loads. Rows of a convolution overlap, so
+// that position j of row n is position j - 1 of row n + 1: a window takes up to four positions at
+// once, with their weights in registers, and loads rows + positions - 1 vectors for rows x
+// positions multiply-adds of a column.
 #if defined(HWPROF_KERNELS_DOTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HWPROF_KERNELS_DOTS_INL_H_
 #undef HWPROF_KERNELS_DOTS_INL_H_
