@@ -3,12 +3,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
+
+#include "src/base/text.h"
+#include "src/observe/threads/throttling.h"
 
 namespace hwprof::observe {
 namespace {
@@ -118,6 +126,49 @@ TEST(Throttling, IsSeenInAContainer) {
   EXPECT_THAT(
       folders(cpu_groups("0::x\n", "31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")),
       ElementsAre("2 /sys/fs/cgroup"));
+}
+
+// A group of a tenth of a CPU, of either version; "" where none can be made.
+std::string tenth_of_a_cpu() {
+  const auto put = [](const std::string& file, const std::string& value) {
+    std::ofstream(file) << value << std::flush;
+    return trim(read_text_file(file).value_or("")) == value;
+  };
+  const std::string name = "/hwprof-throttled-" + std::to_string(::getpid());
+  for (const std::string base : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"}) {
+    const std::string folder = base + name;
+    if (::mkdir(folder.c_str(), 0755) != 0) continue;
+    if (put(folder + "/cpu.cfs_quota_us", "10000") || put(folder + "/cpu.max", "10000 100000"))
+      return folder;
+    ::rmdir(folder.c_str());
+  }
+  return "";
+}
+
+TEST(Throttling, TheQuotaOfAProcessThatHasEndedIsKnown) {
+  const std::string folder = tenth_of_a_cpu();
+  if (folder.empty()) GTEST_SKIP() << "no cgroup can be made";
+  const pid_t busy = ::fork();
+  if (busy == 0) {
+    std::ofstream(folder + "/cgroup.procs") << ::getpid() << std::flush;
+    while (true) {
+    }
+  }
+  ::usleep(100'000);
+  Throttling throttling(busy);
+  ::usleep(500'000);
+  throttling.look();
+  ::kill(busy, SIGKILL);
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(busy), &ended, WEXITED | WNOWAIT);
+  ::usleep(500'000);
+  throttling.look();  // version 1: it is in the root by now
+  const auto throttled = throttling.finish();
+  ::waitpid(busy, nullptr, 0);
+  ::rmdir(folder.c_str());
+  ASSERT_TRUE(throttled) << throttling.reason();
+  EXPECT_GT(throttled->times, 0U);
+  EXPECT_DOUBLE_EQ(throttled->quota_cpus.value_or(0), 0.1);
 }
 
 TEST(BusyCpus, AreTheirTimeWithoutIdlingAndWhatAHypervisorTook) {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLongestRecord = std::uint64_t{256} << 10U;  // a record has some 20 KB
 constexpr std::uint64_t kMostOfAll = std::uint64_t{128} << 20U;
-constexpr std::size_t kMostFiles = 65'536;
+constexpr std::size_t kMostInFolder = 65'536;
 
 // The newest record of a host counts.
 Result<void> check_time(const std::string& name, const char* key, const std::string& text) {
@@ -55,9 +55,9 @@ Result<std::vector<FoundRecord>> read_records(const std::string& folder) {
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     std::string name = entries->path().filename();
     if (name.starts_with('.')) continue;
-    if (names.size() == kMostFiles)
+    if (names.size() == kMostInFolder)
       return usage_error(
-          fmt::format("{} has more than {} files, and no more are read", folder, kMostFiles),
+          fmt::format("{} has more than {} files, and no more are read", folder, kMostInFolder),
           "give each run a folder of its own, or move old records away");
     names.push_back(std::move(name));
   }

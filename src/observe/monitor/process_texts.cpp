@@ -38,7 +38,7 @@ constexpr milliseconds kShortest{100}, kEndsWithin{100};
 constexpr std::size_t kMostBytesOfOne = std::size_t{1} << 20U;
 constexpr std::size_t kMostBytesOfUser = std::size_t{16} << 20U;
 constexpr std::size_t kMostBytesOfAll = std::size_t{128} << 20U;
-constexpr std::size_t kMostProcesses = std::size_t{4} << 20U;  // PID_MAX_LIMIT of 64-bit kernels
+constexpr std::size_t kMostListed = std::size_t{4} << 20U;  // PID_MAX_LIMIT of 64-bit kernels
 
 struct Seen {
   pid_t pid = 0;
@@ -291,7 +291,7 @@ Result<TextsOfAll> read_process_texts(const std::set<pid_t>& passed, std::option
                                       const TextsPatience& patience, const std::string& folder) {
   Errands errands;
   const auto seen = errands.run(
-      patience.all, folder, [&] { return seen_in(folder, of); }, kMostProcesses * sizeof(Seen));
+      patience.all, folder, [&] { return seen_in(folder, of); }, kMostListed * sizeof(Seen));
   if (!seen && seen.error().code == ETIMEDOUT)
     return environment_error(ETIMEDOUT, fmt::format("a process holds the folder {}", folder),
                              "find who reads it, and end that");

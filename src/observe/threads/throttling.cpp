@@ -119,6 +119,7 @@ void Throttling::read() {
     const auto quota =
         group.v2 ? parse_cpu_max(text(group, "cpu.max"))
                  : quota_of(text(group, "cpu.cfs_quota_us"), text(group, "cpu.cfs_period_us"));
+    if (quota) seen->second.quota_cpus = quota;
     if (quota) quota_cpus_ = std::min(*quota, quota_cpus_.value_or(*quota));
   }
 }
@@ -141,9 +142,10 @@ std::optional<ThrottledTime> Throttling::finish() {
   ThrottledTime most;
   for (const auto& [folder, group] : seen_) {
     const double ns = group.last.throttled_ns - group.first.throttled_ns;
-    if (ns > most.ns) most = {group.last.times - group.first.times, ns, std::nullopt};
+    if (ns > most.ns) most = {group.last.times - group.first.times, ns, group.quota_cpus};
   }
-  most.quota_cpus = quota_cpus_;
+  // Of a process that ends, version 1 says that it is in the root, which has none.
+  if (quota_cpus_) most.quota_cpus = quota_cpus_;
   return most;
 }
 

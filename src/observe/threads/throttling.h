@@ -47,6 +47,7 @@ class Throttling {
  private:
   struct Group {
     GroupStat first, last;
+    std::optional<double> quota_cpus;
   };
   void read();
 
