@@ -58,7 +58,8 @@ void fuzz(std::string_view text) {
   for (std::string& word : words) word = word.c_str();  // as the kernel hands them over
   const auto made = cli::parse(commands(), words);
   if (made) {
-    must(made->run != nullptr || !made->text.empty());
+    // Of what nothing begins with there is nothing to complete.
+    must(made->run != nullptr || !made->text.empty() || words[0] == "--complete");
   } else {
     must(!made.error().what.empty());
   }

@@ -116,7 +116,8 @@ Result<model::ExactCall> parse(const std::string& bytes, const SymbolOf& symbol_
   call.caller = observe::mapped_path(text_of(head.caller));
   call.library = observe::mapped_path(text_of(head.library));
   if (head.has_shape != 0) set_shape(head.shape, call);
-  if (head.declared_flops > 0 && std::isfinite(head.declared_flops))
+  // Of less than one there are none, and what is counted over it may be infinite.
+  if (head.declared_flops >= 1 && std::isfinite(head.declared_flops))
     call.model_flops = head.declared_flops;
   if (head.counted == 0) {
     const std::string hint = text_of(head.hint);
