@@ -175,9 +175,9 @@ TEST(ProcessTexts, WhoseTextsTookLongLetsTheOthersGoFirst) {
   ASSERT_TRUE(all) << all.error().what;
   EXPECT_EQ(all->held.size(), 3U);
   EXPECT_TRUE(has(*all, 103) && has(*all, 104));
-  // Without time: one wait, then the other user's, who has none to wait for.
+  // Without time: one wait, then both of the other user's; by turns alone there would be a second.
   const auto some =
-      observe::read_process_texts({}, {}, {.one = 300ms, .all = 500ms}, folder.path());
+      observe::read_process_texts({}, {}, {.one = 600ms, .all = 800ms}, folder.path());
   ASSERT_TRUE(some) << some.error().what;
   EXPECT_TRUE(has(*some, 103) && has(*some, 104));
   EXPECT_FALSE(some->untold.empty());

@@ -339,6 +339,12 @@ Result<void> check_writable(const std::string& path) {
   return at_target(path, [](const Target&) -> Result<void> { return {}; });
 }
 
+bool is_open_file(std::string_view path) {
+  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") ||
+         path.starts_with("/dev/pts/") || path.starts_with("/proc/self/") ||
+         path.starts_with("/proc/thread-self/");
+}
+
 Result<void> write_file(const std::string& path, const std::string& bytes) {
   return at_target(path, [&](const Target& target) {
     return target.replace ? replace(target, bytes) : write_directly(target, bytes);

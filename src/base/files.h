@@ -20,6 +20,11 @@ Result<void> check_writable(const std::string& path);
 // device, a pipe) is appended to.
 Result<void> write_file(const std::string& path, const std::string& bytes);
 
+// Whether the name leads to what this process has open: a pipe of the shell's (`<(...)`), a
+// terminal. /dev/shm is a folder that all may read. Not /dev/null, which is one of a name: whoever
+// opens what he has found goes through /proc/self/fd, and of the monitor's that folder may be held.
+bool is_open_file(std::string_view path);
+
 // 0, or the errno of the write that failed: EPIPE for a closed pipe, without its signal. `waits`:
 // also where the descriptor does not, as another program that has it too may have made it.
 int write_all(int fd, std::string_view bytes, bool waits = true);

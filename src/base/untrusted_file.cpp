@@ -31,6 +31,11 @@ tl::unexpected<Error> not_believed(const std::string& path, std::string_view why
 
 }  // namespace
 
+UniqueFd reopen(const UniqueFd& found, int flags) {
+  const std::string name = fmt::format("/proc/self/fd/{}", found.get());
+  return UniqueFd(::open(name.c_str(), flags | O_CLOEXEC));
+}
+
 Result<UniqueFd> open_untrusted(const std::string& path, const FileRules& rules) {
   const auto cannot_open = [&](int code) {
     return environment_error(code, fmt::format("cannot open {}: {}", path, std::strerror(code)));
@@ -44,9 +49,7 @@ Result<UniqueFd> open_untrusted(const std::string& path, const FileRules& rules)
   }
   if (S_ISLNK(status.st_mode)) return not_believed(path, "is a symbolic link");
   if (!S_ISREG(status.st_mode)) return not_believed(path, "is no regular file");
-  // Only now: to open a device may do something.
-  UniqueFd file(::open(fmt::format("/proc/self/fd/{}", found.get()).c_str(),
-                       O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  UniqueFd file = reopen(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!file.valid()) return cannot_open(errno);
   if (rules.owner && status.st_uid != *rules.owner && status.st_uid != 0) {
     return not_believed(

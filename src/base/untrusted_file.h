@@ -14,6 +14,10 @@
 
 namespace hwprof {
 
+// What was found with O_PATH, and looked at: to open a device may do something, to open a pipe
+// waits.
+UniqueFd reopen(const UniqueFd& found, int flags);
+
 struct FileRules {
   bool follow_link = false;         // the last name of the path may be a link
   std::optional<uid_t> owner = {};  // the file is this user's, or root's

@@ -5,7 +5,9 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 import harness
@@ -252,6 +254,13 @@ class BadInput(CliTest):
         self.refused(self.path("pipe"))
         os.symlink("pipe", self.path("link"))
         self.refused(self.path("link"))
+
+    @unittest.skipUnless(os.access("/dev/shm", os.W_OK), "no /dev/shm")
+    def test_a_pipe_in_a_folder_below_dev(self):
+        folder = tempfile.mkdtemp(dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, folder)
+        os.mkfifo(os.path.join(folder, "x.json"))
+        self.refused(os.path.join(folder, "x.json"), "is a pipe")
 
     def test_a_link_leads_to_no_device(self):
         os.symlink("/dev/zero", self.path("link"))

@@ -7,8 +7,6 @@
 #include <deque>
 #include <utility>
 
-#include "src/observe/monitor/process_texts.h"
-
 namespace hwprof::blas {
 namespace {
 

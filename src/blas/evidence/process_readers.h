@@ -14,6 +14,7 @@
 #include "src/base/account.h"
 #include "src/base/result.h"
 #include "src/blas/evidence/process_reader.h"
+#include "src/observe/monitor/process_texts.h"
 
 namespace hwprof::blas {
 
@@ -23,10 +24,7 @@ struct ReaderTask {
   std::vector<observe::SeenProcess> processes;
 };
 
-// A reader that waits in the kernel for a process, against SIGKILL.
-struct LeftReader {
-  pid_t reader = 0, process = 0;
-};
+using observe::LeftReader;
 
 struct ReadersLimits {
   std::size_t at_once = 64;     // with those that were left

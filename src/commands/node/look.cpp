@@ -77,9 +77,6 @@ constexpr const char* kHeld = "its reader waited in the kernel for what /proc te
 
 // What goes from one look to the next.
 enum class KnownOf : std::uint8_t { kProcess, kReader };
-struct LeftNumbers {
-  pid_t reader, process;
-};
 template <class Numbers>
 void put_known(KnownOf what, const Numbers& numbers, std::string& bytes) {
   static_assert(std::is_trivially_copyable_v<Numbers>);
@@ -134,9 +131,9 @@ void NodeLook::forget_ended() {
   });
 }
 
-void NodeLook::add_left(pid_t reader, pid_t process) {
-  UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, reader, 0)));
-  left_.push_back({reader, process, std::make_shared<UniqueFd>(std::move(ended))});
+void NodeLook::add_left(const blas::LeftReader& left) {
+  UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, left.reader, 0)));
+  left_.push_back({left, std::make_shared<UniqueFd>(std::move(ended))});
 }
 
 // By pid: whose texts could be read and who may be looked at.
@@ -144,7 +141,7 @@ Result<std::vector<ListedProcess>> NodeLook::list(report::Node& node) {
   std::set<pid_t> passed;
   for (const Left& one : left_) passed.insert(one.process);
   TRY(observe::TextsOfAll all, observe::read_process_texts(passed, user_));
-  for (const auto& [process, reader] : all.left) add_left(reader, process);
+  for (const blas::LeftReader& one : all.left) add_left(one);
   for (const pid_t pid : passed) count_unread(kHeld, pid, node);
   const std::pair<const char*, const std::vector<pid_t>&> without[] = {
       {kHeld, all.held},
@@ -202,11 +199,10 @@ Result<report::Node> NodeLook::look() {
   for (const ListedProcess& process : processes) by_pid[process.pid] = &process;
 
   const std::vector<blas::ReaderTask> tasks = by_rights(processes);
-  std::vector<blas::LeftReader> left;
-  for (const Left& one : left_) left.push_back({one.reader, one.process});
+  std::vector<blas::LeftReader> left(left_.begin(), left_.end());
   const std::size_t left_before = left.size();
   TRY(auto read, blas::read_processes(tasks, left));
-  for (std::size_t i = left_before; i < left.size(); ++i) add_left(left[i].reader, left[i].process);
+  for (std::size_t i = left_before; i < left.size(); ++i) add_left(left[i]);
   seen_before_ = std::exchange(seen_, {});
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     for (std::size_t j = 0; j < tasks[i].processes.size(); ++j) {
@@ -231,8 +227,7 @@ Result<report::Node> NodeLook::look() {
 std::string NodeLook::known() const {
   std::string bytes;
   for (const auto& [pid, seen] : seen_) put_known(KnownOf::kProcess, seen, bytes);
-  for (const Left& one : left_)
-    put_known(KnownOf::kReader, LeftNumbers{one.reader, one.process}, bytes);
+  for (const Left& one : left_) put_known<blas::LeftReader>(KnownOf::kReader, one, bytes);
   return bytes;
 }
 
@@ -242,10 +237,10 @@ void NodeLook::take_known(std::string_view bytes) {
   while (!bytes.empty()) {
     if (const auto seen = take_one<Seen>(KnownOf::kProcess, bytes)) {
       seen_[seen->pid] = *seen;
-    } else if (const auto left = take_one<LeftNumbers>(KnownOf::kReader, bytes)) {
+    } else if (const auto left = take_one<blas::LeftReader>(KnownOf::kReader, bytes)) {
       const bool is_new = std::none_of(left_.begin(), left_.end(),
                                        [&](const Left& one) { return one.reader == left->reader; });
-      if (is_new) add_left(left->reader, left->process);
+      if (is_new) add_left(*left);
     } else {
       return;
     }

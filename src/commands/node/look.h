@@ -13,7 +13,7 @@
 
 #include "src/base/result.h"
 #include "src/base/unique_fd.h"
-#include "src/blas/evidence/process_reader.h"
+#include "src/blas/evidence/process_readers.h"
 #include "src/blas/judge/judge_loaded.h"
 #include "src/model/node_record.h"
 #include "src/observe/proc/process_list.h"
@@ -38,13 +38,12 @@ class NodeLook {
     std::uint64_t start_ticks = 0;
     double cpu_s = 0, at_s = 0;  // after boot
   };
-  // A reader that waits in the kernel for a process, which is passed over meanwhile.
-  struct Left {
-    pid_t reader = 0, process = 0;
+  // Its process is passed over meanwhile.
+  struct Left : blas::LeftReader {
     std::shared_ptr<UniqueFd> ended;  // readable then
   };
   void forget_ended();
-  void add_left(pid_t reader, pid_t process);
+  void add_left(const blas::LeftReader& left);
   Result<std::vector<ListedProcess>> list(report::Node& node);
   void add_process(const ListedProcess& listed, blas::ReadProcess read, double now_s,
                    report::Node& node);

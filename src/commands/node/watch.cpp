@@ -227,21 +227,18 @@ Result<int> watch_pages(double interval_s, const std::function<Result<Page>()>& 
     } while (process.take());
     // A signal of the terminal's may have ended it, too.
     if (const Ending end = take_signals(signals); end.over) return end.code;
-    Result<Page> page = process.page();
-    const bool is_page = page.has_value();
+    const Result<Page> page = process.page();
     // The first tells what is amiss with hwprof or its rights, a later one what passes.
-    if (!is_page && is_first) return error_of(page);
-    if (is_page) {
-      take(page->known);
-    } else {
-      page = Page{fmt::format("no look at {}: {}\n", utc_now(), page.error().what), ""};
-    }
+    if (!page && is_first) return error_of(page);
+    if (page) take(page->known);
+    const std::string text =
+        page ? page->text : fmt::format("no look at {}: {}\n", utc_now(), page.error().what);
     if (screen) {
-      TRY(Screen::show(page->text));
-    } else if (is_page) {
-      TRY(report::write_stdout(page->text + "\n"));
+      TRY(Screen::show(text));
+    } else if (page) {
+      TRY(report::write_stdout(text + "\n"));
     } else {  // standard output is for pages, which a program may read
-      fmt::print(stderr, "hwprof: {}", page->text);
+      fmt::print(stderr, "hwprof: {}", text);
     }
     next = std::max(next + interval, Clock::now());  // what was missed is left out
     const Ending end = wait_for(signals, keys, -1, next);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "src/base/files.h"
 #include "src/cli/groups.h"
 #include "src/commands/commands.h"
 #include "src/commands/compare/report_file.h"
@@ -23,8 +24,8 @@ struct ReportOptions {
 // A pipe that somebody has made in a folder gives nothing until somebody else writes into it.
 Result<void> check_is_no_pipe(const std::string& path) {
   std::error_code ignored;
-  const bool is_own = path.starts_with("/dev/") || path.starts_with("/proc/self/");  // `<(...)`
-  if (is_own || std::filesystem::status(path, ignored).type() != std::filesystem::file_type::fifo)
+  if (is_open_file(path) ||
+      std::filesystem::status(path, ignored).type() != std::filesystem::file_type::fifo)
     return {};
   return usage_error(fmt::format("{} is a pipe, no report", path),
                      "\"-\" reads a report from standard input");

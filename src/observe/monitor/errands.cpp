@@ -60,15 +60,6 @@ Result<std::string> from_bytes(const std::string& bytes) {
   ::_exit(0);
 }
 
-// An errand has none of them. /dev/shm is a folder that all may read. Not /dev/null, which is one
-// of a name: whoever opens what he has found goes through /proc/self/fd, and of the monitor's that
-// folder may be held.
-bool is_open_file(const std::string& path) {
-  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") ||
-         path.starts_with("/dev/pts/") || path.starts_with("/proc/self/") ||
-         path.starts_with("/proc/thread-self/");
-}
-
 }  // namespace
 
 std::set<pid_t> Errands::left() const {

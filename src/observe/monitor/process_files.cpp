@@ -7,12 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "src/base/text.h"
 #include "src/observe/proc/foreign_file.h"
-#include "src/observe/proc/processes.h"
+#include "src/observe/proc/process_list.h"
 #include "src/observe/proc/same_program.h"
 
 namespace hwprof::observe {
@@ -69,15 +68,9 @@ bool is_still(const SeenProcess& process, const Account& account) {
   const auto text = [&](const char* name) {
     return read_text_file(fmt::format("/proc/{}/{}", process.pid, name)).value_or("");
   };
-  constexpr std::size_t kFirst = 3, kStart = 22;  // numbers in proc(5)
-  const std::string stat = text("stat");
-  const std::vector<std::string_view> fields = stat_fields(stat);
-  if (fields.size() <= kStart - kFirst ||
-      parse_unsigned(fields[kStart - kFirst]) != process.start_ticks)
-    return false;
-  if (::geteuid() != 0) return true;
-  const auto starter = account_in(text("status"), process.pid);
-  return starter && starter->uid == account.uid;
+  const auto now = listed_process(process.pid, text("stat"), text("status"));
+  return now && now->start_ticks == process.start_ticks &&
+         (::geteuid() != 0 || now->starter.uid == account.uid);
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ class Texts {
     int status = 0;
     ::kill(reader_, SIGKILL);
     const bool is_gone = reap_until(reader_, Clock::now() + kEndsWithin, status);
-    if (!is_gone && !waiting_.empty()) found_.left.emplace_back(waiting_.front().pid, reader_);
+    if (!is_gone && !waiting_.empty()) found_.left.push_back({reader_, waiting_.front().pid});
     // One that died at a process would do so again.
     return !by_turns && !waiting_.empty() && (ended || Clock::now() < deadline);
   }

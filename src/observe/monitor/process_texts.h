@@ -13,7 +13,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "src/base/result.h"
@@ -46,12 +45,17 @@ struct ProcessTexts {
   std::string stat, status, cgroup;  // "" where there is no such file
 };
 
+// A reader that waits in the kernel for a process, against SIGKILL.
+struct LeftReader {
+  pid_t reader = 0, process = 0;
+};
+
 struct TextsOfAll {
   std::vector<ProcessTexts> texts;
   std::vector<pid_t> held;      // whose texts a reader waited for
   std::vector<pid_t> too_much;  // a text has more than 1 MiB, its user's 16 MiB, or all 128 MiB
   std::vector<pid_t> untold;    // for which no time was left
-  std::vector<std::pair<pid_t, pid_t>> left;  // process, and its reader, which SIGKILL does not end
+  std::vector<LeftReader> left;
 };
 
 struct TextsPatience {

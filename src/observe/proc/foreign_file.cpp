@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "src/base/text.h"
+#include "src/base/untrusted_file.h"
 
 namespace hwprof::observe {
 namespace {
@@ -44,8 +45,7 @@ UniqueFd find_in_root(const std::string& path, const UniqueFd& folder) {
       static_cast<int>(::syscall(SYS_openat2, folder.get(), path.c_str(), &how, sizeof how)));
 }
 
-// Looked at before it is opened: to open a device may do something, to open a FIFO waits. In procfs
-// "self" is whoever opens.
+// In procfs "self" is whoever opens.
 UniqueFd reopen_regular(const UniqueFd& found) {
   struct stat status {};
   struct statfs system {};
@@ -57,8 +57,7 @@ UniqueFd reopen_regular(const UniqueFd& found) {
     errno = EINVAL;
     return {};
   }
-  const std::string name = fmt::format("/proc/self/fd/{}", found.get());
-  return UniqueFd(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return reopen(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 }  // namespace

@@ -119,8 +119,9 @@ void Throttling::read() {
     const auto quota =
         group.v2 ? parse_cpu_max(text(group, "cpu.max"))
                  : quota_of(text(group, "cpu.cfs_quota_us"), text(group, "cpu.cfs_period_us"));
-    if (quota) seen->second.quota_cpus = quota;
-    if (quota) quota_cpus_ = std::min(*quota, quota_cpus_.value_or(*quota));
+    if (!quota) continue;
+    seen->second.quota_cpus = quota;
+    quota_cpus_ = std::min(*quota, quota_cpus_.value_or(*quota));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "src/base/files.h"
+#include "src/base/untrusted_file.h"
 
 namespace hwprof {
 namespace {
@@ -35,8 +36,10 @@ tl::unexpected<Error> no_copy(int code, std::string_view what) {
 std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
 Result<UniqueFd> open_input(const std::string& path) {
-  // What the user's shell has opened (`<(...)`), and what he names himself.
-  const bool is_named = path.starts_with("/dev/") || path.starts_with("/proc/self/");
+  constexpr std::string_view kDevices = "/dev/";
+  // What the user names himself: his shell's, or a device, in a folder that is root's.
+  const bool is_named = is_open_file(path) || (path.starts_with(kDevices) &&
+                                               path.find('/', kDevices.size()) == path.npos);
   UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                           : ::open(path.c_str(), (is_named ? O_RDONLY : O_PATH) | O_CLOEXEC));
   struct stat found {};
@@ -46,7 +49,7 @@ Result<UniqueFd> open_input(const std::string& path) {
     if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode) && !is_own_pipe)
       return usage_error(fmt::format("{} is a device, or another user's pipe", path),
                          "\"-\" reads standard input");
-    fd = UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    fd = reopen(fd, O_RDONLY);
   }
   if (!fd.valid()) {
     const int code = errno;
