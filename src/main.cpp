@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/own_proc.h"
 #include "src/blas/ladder/rung.h"
 #include "src/cli/options.h"
 #include "src/commands/commands.h"
@@ -23,7 +24,11 @@ using hwprof::Result;
 
 Result<int> run(const std::vector<std::string>& args) {
   TRY(const auto invocation, hwprof::cli::parse(hwprof::commands(), args));
-  if (invocation.run) return invocation.run();
+  using hwprof::ProcFor;
+  if (invocation.run) {
+    guard_proc(invocation.runs_command ? ProcFor::kCommands : ProcFor::kHwprofAlone);
+    return invocation.run();
+  }
   TRY(hwprof::report::write_stdout(invocation.text));
   return 0;
 }

@@ -3,14 +3,23 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "src/base/files.h"
+#include "src/base/own_proc.h"
+#include "src/base/spawn.h"
 #include "src/observe/monitor/looks.h"
 #include "tests/fuse_of_user.h"
 #include "tests/monitor_setup.h"
@@ -194,6 +203,79 @@ TEST_F(HeldFolder, OfACommandHoldsNobodyUp) {
   ASSERT_TRUE(code) << code.error().what;
   EXPECT_EQ(*code, 5);
   EXPECT_EQ(report, "exit 5");
+}
+
+bool may_mount_a_proc() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const bool may = ::unshare(CLONE_NEWNS) == 0 &&
+                     ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
+                     ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
+    ::_exit(may ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(pid, &status, 0);
+  return status == 0;
+}
+
+// What root's hwprof looks up of itself and of others, while anybody holds that folder.
+TEST(OwnProc, NobodyElseHoldsItsFolders) {
+  if (::geteuid() != 0) GTEST_SKIP() << "an ordinary user is not worth it";
+  if (!may_mount_a_proc()) GTEST_SKIP() << "no mounts here";
+  const auto mounts = read_text_file("/proc/self/mountinfo");
+  const auto ends_in_time = [](ProcFor whom, const std::vector<std::string>& names,
+                               const std::string& held) {
+    std::array<int, 2> ready{}, go{};
+    EXPECT_EQ(::pipe(ready.data()) | ::pipe(go.data()), 0);
+    const pid_t pid = ::fork();
+    char byte = 1;
+    if (pid == 0) {
+      struct stat before {
+      }, after{};
+      ::stat("/proc", &before);
+      guard_proc(whom);
+      ::stat("/proc", &after);
+      byte = before.st_dev == after.st_dev ? 1 : 2;
+      static_cast<void>(::write(ready[1], &byte, 1) + ::read(go[0], &byte, 1));
+      for (const std::string& name : names)
+        if (!read_text_file("/proc/" + name)) ::_exit(1);
+      ::_exit(0);
+    }
+    static_cast<void>(::read(ready[0], &byte, 1));
+    EXPECT_EQ(byte == 2, whom == ProcFor::kHwprofAlone) << "a /proc of its own";
+    std::string why;
+    {
+      const FuseOfUser fuse(Held::kFolder, 0, held.empty() ? "/proc/" + std::to_string(pid) : held);
+      why = fuse.missing();
+      std::this_thread::sleep_for(kQueued);
+      static_cast<void>(::write(go[1], &byte, 1));
+      int status = 1;
+      const auto deadline = std::chrono::steady_clock::now() + 10s;
+      EXPECT_TRUE(reap_until(pid, deadline, status)) << held << ": it waits";
+      EXPECT_EQ(status, 0);
+    }
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    for (const int end : {ready[0], ready[1], go[0], go[1]}) ::close(end);
+    return why;
+  };
+  const IdleProcess idle;
+  const std::string other = std::to_string(idle.pid());
+  std::string why = ends_in_time(ProcFor::kCommands, {"self/maps", "self/uid_map"}, "");
+  if (why.empty())
+    why = ends_in_time(ProcFor::kHwprofAlone, {"self/limits", "self/task/../io", "1/limits"}, "");
+  if (why.empty()) why = ends_in_time(ProcFor::kHwprofAlone, {other + "/io"}, "/proc/" + other);
+  const pid_t apart = ::fork();  // where the machine's /proc is not the one that is held
+  if (apart == 0) {
+    guard_proc(ProcFor::kHwprofAlone);
+    static_cast<void>(ends_in_time(ProcFor::kHwprofAlone, {"zoneinfo"}, "/proc"));
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 1;
+  EXPECT_EQ(::waitpid(apart, &status, 0), apart);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_text_file("/proc/self/mountinfo"), mounts) << "a mount that others see";
+  if (!why.empty()) GTEST_SKIP() << why;
 }
 
 }  // namespace

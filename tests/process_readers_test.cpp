@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "src/base/text.h"
@@ -22,6 +24,7 @@
 #include "src/observe/proc/maps.h"
 #include "src/observe/proc/same_program.h"
 #include "tests/fuse_of_user.h"
+#include "tests/readers_folder.h"
 #include "tests/seen_process.h"
 
 namespace hwprof {
@@ -38,164 +41,8 @@ Account user_of_tests() {
   return ::geteuid() == 0 ? Account{65534, 65534, {}, "", ""} : own_account();
 }
 
-class Folder {
- public:
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "readers-XXXXXX";
-    path_ = ::mkdtemp(name.data()) == nullptr ? "" : name;
-    ::chmod(path_.c_str(), 0777);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-bool has(const observe::TextsOfAll& all, pid_t pid) {
-  return std::any_of(all.texts.begin(), all.texts.end(),
-                     [&](const auto& one) { return one.pid == pid; });
-}
-
 // Whoever reads when it began waits as well.
-observe::SeenProcess held(const FuseOfUser& fuse) { return {fuse.process(), 0}; }
-
-TEST(ProcessTexts, AreOfEachProcessButThisOne) {
-  const IdleProcess idle;
-  const auto all = observe::read_process_texts();
-  ASSERT_TRUE(all) << all.error().what;
-  EXPECT_TRUE(has(*all, idle.pid()));
-  EXPECT_FALSE(has(*all, ::getpid()));
-  EXPECT_FALSE(has(*observe::read_process_texts({idle.pid()}), idle.pid())) << "it is passed over";
-}
-
-TEST(ProcessTexts, WhatIsWaitedForIsPassedOverAndAFileThatIsMissingIsNone) {
-  const Folder folder;
-  for (const char* pid : {"100", "101", "102"}) {
-    const std::string own = folder.path() + "/" + pid;
-    std::filesystem::create_directory(own);
-    std::ofstream(own + "/status") << "status of " << pid;
-    if (std::string(pid) == "101") {
-      ASSERT_EQ(::mkfifo((own + "/stat").c_str(), 0600), 0);
-    } else {
-      std::ofstream(own + "/stat") << "stat of " << pid;
-    }
-  }
-  const auto all = observe::read_process_texts({}, {}, {.one = 200ms, .all = 20s}, folder.path());
-  ASSERT_TRUE(all) << all.error().what;
-  EXPECT_EQ(all->held, std::vector<pid_t>{101});
-  EXPECT_TRUE(all->left.empty());
-  ASSERT_EQ(all->texts.size(), 2U);
-  EXPECT_TRUE(has(*all, 100));
-  EXPECT_TRUE(has(*all, 102));
-  for (const auto& one : all->texts) {
-    EXPECT_EQ(one.stat, "stat of " + std::to_string(one.pid));
-    EXPECT_EQ(one.status, "status of " + std::to_string(one.pid));
-    EXPECT_EQ(one.cgroup, "") << "a kernel without them";
-  }
-}
-
-// A folder like that of a process.
-void put_process(const Folder& folder, pid_t pid, const std::string& status) {
-  const std::string own = folder.path() + "/" + std::to_string(pid);
-  std::filesystem::create_directory(own);
-  std::ofstream(own + "/stat") << "stat";
-  std::ofstream(own + "/status") << status;
-}
-
-TEST(ProcessTexts, WhatIsTooLongIsSaidAndNotCut) {
-  const Folder folder;
-  put_process(folder, 100, std::string((1U << 20U) + 1, 'g'));
-  put_process(folder, 101, std::string(800'000, 'g'));  // of as many groups as there may be
-  const auto all = observe::read_process_texts({}, {}, {}, folder.path());
-  ASSERT_TRUE(all) << all.error().what;
-  EXPECT_EQ(all->too_much, std::vector<pid_t>{100});
-  ASSERT_EQ(all->texts.size(), 1U);
-  EXPECT_EQ(all->texts[0].status.size(), 800'000U);
-}
-
-TEST(ProcessTexts, AreOfEachUserByTurns) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root: files of two users";
-  const Folder folder;
-  const auto owned = [&](pid_t pid, uid_t owner) {
-    put_process(folder, pid, "status");
-    ASSERT_EQ(::chown((folder.path() + "/" + std::to_string(pid)).c_str(), owner, owner), 0);
-  };
-  for (const pid_t pid : {100, 101, 102}) owned(pid, 65533);
-  for (const pid_t pid : {103, 104}) owned(pid, 65534);
-  owned(105, 7);
-  owned(106, 0);
-  const auto all = observe::read_process_texts({}, {}, {}, folder.path());
-  ASSERT_TRUE(all) << all.error().what;
-  const auto user_at = [&](std::size_t i) {
-    const pid_t pid = all->texts.at(i).pid;
-    return pid >= 105 ? 0 : pid >= 103 ? 65534 : 65533;
-  };
-  EXPECT_EQ(user_at(0) + user_at(1), 0) << "system users first";
-  EXPECT_EQ(user_at(2), 65533) << "who has most";
-  EXPECT_EQ(user_at(3), 65534);
-  EXPECT_EQ(user_at(4), 65533);
-  EXPECT_EQ(user_at(5), 65534);
-  EXPECT_EQ(user_at(6), 65533);
-  // Of one user: those of others are not even asked for, but what nobody may look into is root's.
-  const auto of = observe::read_process_texts({}, 65534, {}, folder.path());
-  ASSERT_TRUE(of) << of.error().what;
-  EXPECT_EQ(of->texts.size(), 3U);
-  EXPECT_TRUE(has(*of, 103) && has(*of, 104) && has(*of, 106));
-}
-
-TEST(ProcessTexts, SubordinateIdsCountAsOneUser) {
-  const observe::SubordinateIds ids(
-      "ann:100000:65536\nbob:165536:65536\nnonsense\nc:1:0\nd:4294967295:9\n");
-  EXPECT_EQ(ids.counts_as(1000), 1000U);
-  EXPECT_EQ(ids.counts_as(99'999), 99'999U);
-  EXPECT_EQ(ids.counts_as(100'000), 100'000U);
-  EXPECT_EQ(ids.counts_as(165'535), 100'000U);
-  EXPECT_EQ(ids.counts_as(165'536), 165'536U);
-  EXPECT_EQ(ids.counts_as(231'072), 231'072U);
-  EXPECT_EQ(ids.counts_as(1), 1U);
-}
-
-TEST(ProcessTexts, WhoseTextsTookLongLetsTheOthersGoFirst) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root: files of two users";
-  const Folder folder;
-  for (const pid_t pid : {100, 101, 102, 103, 104}) {
-    put_process(folder, pid, "status");
-    const uid_t owner = pid >= 103 ? 65533 : 65534;
-    ASSERT_EQ(::chown((folder.path() + "/" + std::to_string(pid)).c_str(), owner, owner), 0);
-  }
-  for (const char* pid : {"/100", "/101", "/102"}) {  // whoever reads their stat waits
-    const std::string stat = folder.path() + pid + "/stat";
-    std::filesystem::remove(stat);
-    ASSERT_EQ(::mkfifo(stat.c_str(), 0600), 0);
-  }
-  const auto all = observe::read_process_texts({}, {}, {.one = 200ms, .all = 20s}, folder.path());
-  ASSERT_TRUE(all) << all.error().what;
-  EXPECT_EQ(all->held.size(), 3U);
-  EXPECT_TRUE(has(*all, 103) && has(*all, 104));
-  // Without time: one wait, then both of the other user's; by turns alone there would be a second.
-  const auto some =
-      observe::read_process_texts({}, {}, {.one = 600ms, .all = 800ms}, folder.path());
-  ASSERT_TRUE(some) << some.error().what;
-  EXPECT_TRUE(has(*some, 103) && has(*some, 104));
-  EXPECT_FALSE(some->untold.empty());
-}
-
-TEST(ProcessTexts, AnExecveThatNeverEndsHoldsNobodyUp) {
-  const IdleProcess idle;
-  const FuseOfUser fuse(Held::kExecve);
-  if (!fuse.missing().empty()) GTEST_SKIP() << fuse.missing();
-  const auto all = observe::read_process_texts({}, {}, {.one = 500ms, .all = 20s});
-  ASSERT_TRUE(all) << all.error().what;
-  // Not every kernel lets who reads its stat wait.
-  EXPECT_TRUE(has(*all, fuse.process()) ||
-              std::count(all->held.begin(), all->held.end(), fuse.process()) == 1)
-      << all->held.size() << " others held";
-  EXPECT_TRUE(has(*all, idle.pid()));
-  EXPECT_TRUE(all->untold.empty());
-}
+observe::SeenProcess held(const FuseOfUser& fuse) { return {fuse.process()}; }
 
 TEST(ProcessReaders, AnExecveThatNeverEndsCostsItsOwnRowAlone) {
   const IdleProcess one, other;
@@ -258,6 +105,9 @@ TEST(ProcessReaders, ReadNoneThatIsNotTheOneThatWasSeen) {
   --before.start_ticks;
   EXPECT_FALSE(read_as(nobody, before).read);
   EXPECT_EQ(read_as(nobody, before).reason, "ended meanwhile");
+  observe::SeenProcess of_other = seen(idle.pid());
+  ++of_other.user;
+  EXPECT_FALSE(read_as(nobody, of_other).read) << "its row would have the wrong user";
   if (::geteuid() != 0) GTEST_SKIP() << "only root has readers whom the kernel refuses nothing";
   EXPECT_FALSE(read_as(own_account(), seen(idle.pid())).read) << "it is nobody's by now";
 }
@@ -267,20 +117,31 @@ TEST(ProcessReaders, SystemUsersComeFirstThenWhoHasMost) {
                                 {{1000, 1, {}, "", ""}, {{2}, {3}}},
                                 {{1000, 2, {}, "", ""}, {{4}}},
                                 {{7, 1, {}, "", ""}, {{5}}}};
+  tasks.push_back({{100'001, 1, {}, "", ""}, {{6}, {7}, {8}}, 2000});  // counts as him
   blas::put_known_users_first(tasks);
   std::vector<uid_t> order;
   for (const ReaderTask& task : tasks) order.push_back(task.account.uid);
-  EXPECT_EQ(order, (std::vector<uid_t>{7, 1000, 1000, 2000}));
+  EXPECT_EQ(order, (std::vector<uid_t>{7, 2000, 100'001, 1000, 1000}));
 }
 
 // A process whose root is a folder in which a look-up waits against SIGKILL (errands.h).
 pid_t start_in_root(const std::string& root) {
+  std::array<int, 2> ready{};
+  if (::pipe2(ready.data(), O_CLOEXEC) != 0) return -1;
   const pid_t pid = ::fork();
-  if (pid != 0) return pid;
-  if (::chroot(root.c_str()) != 0 || ::chdir("/") != 0) ::_exit(1);
-  become_nobody();
-  ::alarm(40);
-  while (true) ::pause();
+  if (pid == 0) {
+    if (::chroot(root.c_str()) != 0 || ::chdir("/") != 0) ::_exit(1);
+    become_nobody();
+    ::close(ready[0]);
+    ::close(ready[1]);
+    ::alarm(40);
+    while (true) ::pause();
+  }
+  ::close(ready[1]);
+  char byte = 0;
+  static_cast<void>(::read(ready[0], &byte, 1) > 0);  // the pipe's end: it has that root and user
+  ::close(ready[0]);
+  return pid;
 }
 
 TEST(ProcessReaders, AReaderThatCannotBeEndedCostsItsOwnRowAlone) {
@@ -300,11 +161,17 @@ TEST(ProcessReaders, AReaderThatCannotBeEndedCostsItsOwnRowAlone) {
       EXPECT_TRUE(read->at(0)[1].read) << read->at(0)[1].reason;
       ASSERT_EQ(left.size(), 1U);
       EXPECT_EQ(left[0].process, held);
-      // As many as may be left over all looks.
-      std::vector<LeftReader> many(256, left[0]);
-      const auto none = blas::read_processes({{user_of_tests(), {seen(idle.pid())}}}, many);
-      ASSERT_TRUE(none);
-      EXPECT_NE(none->at(0)[0].reason.find("cannot be ended"), std::string::npos);
+      EXPECT_EQ(left[0].user, user_of_tests().uid);
+      // As many as may be left over all looks, of one user and of all.
+      const std::vector<ReaderTask> of_two{{user_of_tests(), {seen(idle.pid())}},
+                                           {own_account(), {seen(::getpid())}}};
+      for (const std::size_t count : {32, 1024}) {
+        std::vector<LeftReader> many(count, left[0]);
+        const auto some = blas::read_processes(of_two, many);
+        ASSERT_TRUE(some);
+        EXPECT_NE(some->at(0)[0].reason.find("cannot be ended"), std::string::npos);
+        EXPECT_EQ(some->at(1)[0].read, count == 32) << some->at(1)[0].reason;
+      }
       EXPECT_EQ(left.size(), 1U);
     }
   }
@@ -312,6 +179,85 @@ TEST(ProcessReaders, AReaderThatCannotBeEndedCostsItsOwnRowAlone) {
   ::kill(held, SIGKILL);
   ::waitpid(held, nullptr, 0);
   if (left.empty()) GTEST_SKIP() << "no folder can be held here";
+}
+
+// More than may end one reader after the other.
+TEST(ProcessReaders, ManyThatAreHeldCostTheirOwnRowsAlone) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can have another root folder";
+  const Folder folder;
+  const IdleProcess idle;
+  std::vector<pid_t> held;
+  std::vector<observe::SeenProcess> processes;
+  for (int i = 0; i < 20; ++i) {
+    held.push_back(start_in_root(folder.path()));
+    processes.push_back(seen(held.back()));
+    processes.push_back(seen(idle.pid()));
+  }
+  std::vector<LeftReader> left;
+  bool can_be_held = false;
+  {
+    const FuseOfUser fuse(Held::kFolder, 0, folder.path());
+    can_be_held = fuse.missing().empty();
+    if (can_be_held) {
+      std::this_thread::sleep_for(200ms);  // until somebody waits for the lock
+      const auto read = blas::read_processes({{user_of_tests(), processes}}, left,
+                                             {.patience = 250ms, .all = 30s});
+      ASSERT_TRUE(read);
+      for (std::size_t i = 0; i < processes.size(); ++i)
+        EXPECT_EQ(read->at(0)[i].read, i % 2 == 1) << i << ": " << read->at(0)[i].reason;
+    }
+  }
+  for (const LeftReader& one : left) EXPECT_EQ(::waitpid(one.reader, nullptr, 0), one.reader);
+  for (const pid_t pid : held) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  if (!can_be_held) GTEST_SKIP() << "no folder can be held here";
+}
+
+// Of this test's user; it becomes another program at SIGUSR1.
+class Sleeper {
+ public:
+  Sleeper() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::signal(SIGUSR1, [](int) { ::execl("/bin/sleep", "sleep", "40", nullptr); });
+    ::alarm(40);
+    while (true) ::pause();
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  ~Sleeper() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+// One that became a user's program while it was opened may be root's again afterwards: sudo, at its
+// prompt.
+TEST(ProcessFiles, OfRootAreOfOneProgram) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only of root's the kernel refuses nothing";
+  const auto error_of_opening = [](pid_t pid) {
+    return observe::open_process_files({{seen(pid)}}, own_account(), [](auto) {})[0].error;
+  };
+  const Sleeper stays, changes;
+  EXPECT_EQ(error_of_opening(stays.pid()), 0);
+  ASSERT_NE(seen(changes.pid()).start_ticks, 0U);  // from here on these names are known
+  auto fuse =
+      std::make_unique<FuseOfUser>(Held::kFolder, 0, "/proc/" + std::to_string(changes.pid()));
+  if (!fuse->missing().empty()) GTEST_SKIP() << fuse->missing();
+  std::this_thread::sleep_for(200ms);  // until somebody waits for the lock
+  std::thread meanwhile([&] {
+    std::this_thread::sleep_for(300ms);  // the opening waits
+    ::kill(changes.pid(), SIGUSR1);
+    std::this_thread::sleep_for(300ms);  // it runs the other program
+    fuse.reset();
+  });
+  EXPECT_EQ(error_of_opening(changes.pid()), ESRCH);
+  meanwhile.join();
 }
 
 std::size_t shared_mappings() {

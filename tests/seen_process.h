@@ -3,6 +3,10 @@
 
 #include <sys/types.h>
 
+#include <string>
+
+#include "src/base/account.h"
+#include "src/base/text.h"
 #include "src/observe/monitor/process_files.h"
 #include "src/observe/proc/processes.h"
 
@@ -10,7 +14,8 @@ namespace hwprof {
 
 inline observe::SeenProcess seen(pid_t pid) {
   const auto info = process_info(pid);
-  return {pid, info ? info->start_ticks : 0};
+  const auto status = read_text_file("/proc/" + std::to_string(pid) + "/status");
+  return {pid, info ? info->start_ticks : 0, effective_user(status.value_or("")).value_or(0)};
 }
 
 }  // namespace hwprof

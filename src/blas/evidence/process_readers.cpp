@@ -15,11 +15,10 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kLeastAtOnce = 8;  // however many were left
 constexpr int kMostReadersOfTask = 16;   // one after the other
-constexpr std::size_t kMostLeft = 256;
 const char* const kTooManyLeft = "too many readers wait in the kernel, and cannot be ended";
 constexpr milliseconds kShortestPatience{250}, kLingers{100}, kPoll{50};
 
-// A part of a task: what a reader has not read, the next one does.
+// A part of a task: what a reader has not read, the next ones do.
 struct Part {
   std::size_t task = 0;
   std::vector<std::size_t> of;  // numbers in its processes
@@ -59,7 +58,14 @@ class Readers {
   }
 
  private:
-  uid_t user_of(const Part& part) const { return tasks_[part.task].account.uid; }
+  uid_t user_of(const Part& part) const { return tasks_[part.task].user; }
+
+  bool too_many_left(uid_t user) const {
+    const auto of_user = std::count_if(left_.begin(), left_.end(),
+                                       [&](const LeftReader& one) { return one.user == user; });
+    return left_.size() >= limits_.left ||
+           static_cast<std::size_t>(of_user) >= limits_.left_of_one_user;
+  }
 
   void give_up(const Part& part, const std::string& reason) {
     for (const std::size_t i : part.of) results_[part.task][i].reason = reason;
@@ -70,12 +76,12 @@ class Readers {
     const std::size_t at_once =
         std::max(kLeastAtOnce, limits_.at_once - std::min(limits_.at_once, left_.size()));
     for (auto next = waiting_.begin(); next != waiting_.end();) {
-      if (left_.size() >= kMostLeft) {
+      const uid_t user = user_of(*next);
+      if (too_many_left(user)) {
         give_up(*next, kTooManyLeft);
         next = waiting_.erase(next);
         continue;
       }
-      const uid_t user = user_of(*next);
       if (running_.size() >= std::min(at_once, limits_.at_once)) break;
       const auto of_user = std::count_if(running_.begin(), running_.end(), [&](const Running& one) {
         return user_of(one.part) == user;
@@ -119,7 +125,7 @@ class Readers {
     }
   }
 
-  // What the reader was at is passed over; another one reads the rest.
+  // What the reader was at is passed over; others read the rest.
   void finish(Running& one, bool stood) {
     const std::size_t at = one.part.of[one.reader.at()];
     end(one, Clock::now() + kLingers);
@@ -128,18 +134,32 @@ class Readers {
     const std::string why = stood ? "its reader waited in the kernel for it"
                                   : "its reader " + one.reader.how_it_ended();
     results_[rest.task][at].reason = why;
-    std::erase(rest.of, at);
-    if (++rest.before >= kMostReadersOfTask)
+    if (++rest.before >= kMostReadersOfTask) {
+      std::erase(rest.of, at);
       return give_up(rest, "too many of its user's readers end so: " + why);
-    if (rest.of.empty()) return;
+    }
     rest.patience = std::max(std::min(kShortestPatience, limits_.patience), rest.patience / 2);
-    waiting_.push_back(std::move(rest));
+    read_by_others(rest, at);
+  }
+
+  // What came before was opened without waiting. What comes behind is halved, so that of many that
+  // have to be waited for most are waited for at the same time.
+  void read_by_others(const Part& rest, std::size_t passed_over) {
+    const auto begin = rest.of.begin(), end = rest.of.end();
+    const auto at = std::find(begin, end, passed_over), behind = at == end ? at : at + 1;
+    const auto middle = behind + (end - behind) / 2;
+    for (const auto& [from, to] : {std::pair(begin, at), {behind, middle}, {middle, end}}) {
+      if (from == to) continue;
+      Part part = rest;
+      part.of.assign(from, to);
+      waiting_.push_back(std::move(part));
+    }
   }
 
   void end(Running& one, Clock::time_point deadline) {
     if (one.reader.end(deadline)) return;
     const std::size_t at = one.part.of[one.reader.at()];
-    left_.push_back({one.reader.pid(), tasks_[one.part.task].processes[at].pid});
+    left_.push_back({one.reader.pid(), tasks_[one.part.task].processes[at].pid, user_of(one.part)});
     one.reader.leave();
   }
 
@@ -181,9 +201,9 @@ class Readers {
 
 void put_known_users_first(std::vector<ReaderTask>& tasks) {
   observe::UserOrder users;
-  for (const ReaderTask& task : tasks) users.add(task.account.uid, task.processes.size());
+  for (const ReaderTask& task : tasks) users.add(task.user, task.processes.size());
   std::stable_sort(tasks.begin(), tasks.end(), [&](const ReaderTask& a, const ReaderTask& b) {
-    return users.before(a.account.uid, b.account.uid);
+    return users.before(a.user, b.user);
   });
 }
 

@@ -1,7 +1,8 @@
 // The readers of all users' processes (process_reader.h), so many at once and no more. A user can
 // make each reader of his wait in the kernel (a process held inside execve, a file system of his
-// own), and of others': /proc/PID is a folder that all may read and so hold (errands.h). Such a
-// process is passed over, and said; nobody else's rows are lost for it.
+// own), and where hwprof has no /proc of its own (own_proc.h) of others': /proc/PID is a folder
+// that all may read and so hold (errands.h). Such a process is passed over, and said; nobody else's
+// rows are lost for it.
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +23,7 @@ namespace hwprof::blas {
 struct ReaderTask {
   Account account;
   std::vector<observe::SeenProcess> processes;
+  uid_t user = account.uid;  // whom it counts as (observe::SubordinateIds)
 };
 
 using observe::LeftReader;
@@ -29,6 +31,8 @@ using observe::LeftReader;
 struct ReadersLimits {
   std::size_t at_once = 64;     // with those that were left
   std::size_t of_one_user = 8;  // of these
+  // Over all looks: then no more of that user's processes are read, or of anybody's.
+  std::size_t left_of_one_user = 32, left = 1024;
   // Without a step; half of it after each that took as long, of the same processes.
   std::chrono::milliseconds patience{2000};
   std::chrono::milliseconds all{5000};

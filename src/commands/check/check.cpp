@@ -35,7 +35,7 @@ struct CheckOptions {
 
 // Schedulers kill a health check after a minute, and jobs wait for it.
 constexpr double kQuickLadder = 0.7, kFullLadder = 6;
-constexpr std::chrono::milliseconds kLadderOfCommand{500}, kFilePatience{3000};
+constexpr std::chrono::milliseconds kLadderOfCommand{500}, kFilePatience{10'000};
 
 Result<report::Check> check_host(const CheckOptions& options) {
   const auto begin = std::chrono::steady_clock::now();

@@ -73,7 +73,9 @@ report::NodeProcess node_process(const ListedProcess& listed, blas::ReadProcess 
   return process;
 }
 
-constexpr const char* kHeld = "its reader waited in the kernel for what /proc tells of it";
+// Whether it waited for a lock or for a CPU is not known.
+constexpr const char* kHeld =
+    "what /proc tells of it did not come in time: a process holds it, or the machine is busy";
 
 // What goes from one look to the next.
 enum class KnownOf : std::uint8_t { kProcess, kReader };
@@ -105,6 +107,7 @@ std::size_t most_of_one_reader(std::size_t processes) {
 
 std::vector<blas::ReaderTask> by_rights(const std::vector<ListedProcess>& processes) {
   const std::size_t most = most_of_one_reader(processes.size());
+  const observe::SubordinateIds subordinates(read_text_file("/etc/subuid").value_or(""));
   std::map<RightsKey, std::size_t> open;
   std::vector<blas::ReaderTask> all;
   for (const ListedProcess& process : processes) {
@@ -112,8 +115,8 @@ std::vector<blas::ReaderTask> by_rights(const std::vector<ListedProcess>& proces
     const auto [at, is_new] =
         open.try_emplace({starter.uid, starter.gid, starter.groups}, all.size());
     if (!is_new && all[at->second].processes.size() >= most) at->second = all.size();
-    if (at->second == all.size()) all.push_back({starter, {}});
-    all[at->second].processes.push_back({process.pid, process.start_ticks});
+    if (at->second == all.size()) all.push_back({starter, {}, subordinates.counts_as(starter.uid)});
+    all[at->second].processes.push_back({process.pid, process.start_ticks, process.user});
   }
   blas::put_known_users_first(all);
   return all;
@@ -139,7 +142,8 @@ void NodeLook::add_left(const blas::LeftReader& left) {
 // By pid: whose texts could be read and who may be looked at.
 Result<std::vector<ListedProcess>> NodeLook::list(report::Node& node) {
   std::set<pid_t> passed;
-  for (const Left& one : left_) passed.insert(one.process);
+  for (const Left& one : left_)
+    if (one.process != 0) passed.insert(one.process);
   TRY(observe::TextsOfAll all, observe::read_process_texts(passed, user_));
   for (const blas::LeftReader& one : all.left) add_left(one);
   for (const pid_t pid : passed) count_unread(kHeld, pid, node);

@@ -107,7 +107,10 @@ Result<void> at_file(Errands& errands, const std::string& path, milliseconds pat
   if (done) return {};
   const Error& error = done.error();
   const std::string why = error.code == ETIMEDOUT
-                              ? "a process holds the file, or a folder on its way"
+                              ? fmt::format(
+                                    "it took more than {} s: a process holds the file, or a "
+                                    "folder on its way, or the file system is slow",
+                                    std::chrono::ceil<std::chrono::seconds>(patience).count())
                           : error.code == ECANCELED ? error.what
                                                     : "";
   if (why.empty()) return error_of(done);

@@ -20,6 +20,7 @@ namespace hwprof::observe {
 struct SeenProcess {
   pid_t pid = 0;
   std::uint64_t start_ticks = 0;  // after boot, proc_pid_stat(5)
+  uid_t user = 0;                 // effective
 };
 
 struct ProcessFiles {
@@ -30,11 +31,12 @@ struct ProcessFiles {
   int memory_error = 0, environment_error = 0;
 };
 
-// By process; ESRCH where that is not the one any more that was seen, or not that user's, who
-// started it: of root's own the kernel would refuse nothing. As root: of each process only what
-// `account` may look into by the kernel's own rule, so that a program with rights that this user
-// does not have stays closed to who reads in his name. `next` is told the number of each before it
-// is opened, which may wait in the kernel.
+// By process; ESRCH where that is not the one any more that was seen, with the user that it had, or
+// not started by that user. As root: of each process only what `account` may look into by the
+// kernel's own rule, so that a program with rights that this user does not have stays closed to who
+// reads in his name. Of root's own the kernel would refuse nothing: they are root's before and
+// after, at one program. `next` is told the number of each before it is opened, which may wait in
+// the kernel.
 std::vector<ProcessFiles> open_process_files(std::span<const SeenProcess> processes,
                                              const Account& account,
                                              const std::function<void(std::size_t)>& next);

@@ -33,9 +33,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kShortest{100}, kEndsWithin{100};
+// A busy machine may not let a reader run for a moment, which no other user's process shall pay
+// for.
+constexpr milliseconds kShortest{250}, kEndsWithin{100};
 // 65,536 groups (NGROUPS_MAX) of 11 bytes in a status are 704 KiB.
 constexpr std::size_t kMostBytesOfOne = std::size_t{1} << 20U;
+// Three usual texts have some 3 KiB; what has no more than this is nobody's attack.
+constexpr std::size_t kFreeBytesOfOne = std::size_t{8} << 10U;
 constexpr std::size_t kMostBytesOfUser = std::size_t{16} << 20U;
 constexpr std::size_t kMostBytesOfAll = std::size_t{128} << 20U;
 constexpr std::size_t kMostListed = std::size_t{4} << 20U;  // PID_MAX_LIMIT of 64-bit kernels
@@ -158,7 +162,8 @@ class Texts {
     bool ended = false, by_turns = false;
     since_ = Clock::now();
     while (!ended && !by_turns) {
-      const auto next = std::min(deadline, Clock::now() + patience_.one);
+      const auto patience = waiting_.empty() ? patience_.one : patience_of(waiting_.front().user);
+      const auto next = std::min(deadline, Clock::now() + patience);
       const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
       pollfd event{said.reader.get(), POLLIN, 0};
       const int ready = retry_interrupted(
@@ -174,7 +179,9 @@ class Texts {
     int status = 0;
     ::kill(reader_, SIGKILL);
     const bool is_gone = reap_until(reader_, Clock::now() + kEndsWithin, status);
-    if (!is_gone && !waiting_.empty()) found_.left.push_back({reader_, waiting_.front().pid});
+    // It was ahead of those that come in another order now.
+    if (!is_gone && !waiting_.empty())
+      found_.left.push_back({reader_, by_turns ? 0 : waiting_.front().pid, waiting_.front().user});
     // One that died at a process would do so again.
     return !by_turns && !waiting_.empty() && (ended || Clock::now() < deadline);
   }
@@ -213,8 +220,9 @@ class Texts {
 
   bool has_room(uid_t user, std::size_t bytes) {
     std::size_t& of_user = bytes_[user];
-    if (of_user + bytes > kMostBytesOfUser || all_bytes_ + bytes > kMostBytesOfAll) return false;
-    of_user += bytes;
+    const std::size_t beyond = bytes - std::min(bytes, kFreeBytesOfOne);
+    if (of_user + beyond > kMostBytesOfUser || all_bytes_ + bytes > kMostBytesOfAll) return false;
+    of_user += beyond;
     all_bytes_ += bytes;
     return true;
   }
@@ -245,7 +253,12 @@ class Texts {
     waiting_.pop_front();
     found_.held.push_back(held.pid);
     set_back(held.user);
-    patience_.one = std::max(std::min(kShortest, patience_.one), patience_.one / 2);
+    patience_of(held.user) =
+        std::max(std::min(kShortest, patience_.one), patience_of(held.user) / 2);
+  }
+
+  milliseconds& patience_of(uid_t user) {
+    return patiences_.try_emplace(user, patience_.one).first->second;
   }
 
   std::deque<Seen> waiting_;
@@ -254,6 +267,7 @@ class Texts {
   pid_t reader_ = 0;
   Clock::time_point since_;
   std::map<uid_t, Clock::duration> taken_;
+  std::map<uid_t, milliseconds> patiences_;
   std::map<uid_t, std::size_t> bytes_, set_back_;
   std::size_t all_bytes_ = 0;
   TextsOfAll found_;

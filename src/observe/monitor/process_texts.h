@@ -47,19 +47,22 @@ struct ProcessTexts {
 
 // A reader that waits in the kernel for a process, against SIGKILL.
 struct LeftReader {
-  pid_t reader = 0, process = 0;
+  pid_t reader = 0;
+  pid_t process = 0;  // 0: one of that user's, which is not known
+  uid_t user = 0;     // whom that counts as
 };
 
 struct TextsOfAll {
   std::vector<ProcessTexts> texts;
-  std::vector<pid_t> held;      // whose texts a reader waited for
-  std::vector<pid_t> too_much;  // a text has more than 1 MiB, its user's 16 MiB, or all 128 MiB
-  std::vector<pid_t> untold;    // for which no time was left
+  std::vector<pid_t> held;  // whose texts did not come in time
+  // A text has more than 1 MiB, those of its user have 16 MiB beyond 8 KiB each, or all 128 MiB.
+  std::vector<pid_t> too_much;
+  std::vector<pid_t> untold;  // for which no time was left
   std::vector<LeftReader> left;
 };
 
 struct TextsPatience {
-  std::chrono::milliseconds one{1000};      // half of it after each that took as long
+  std::chrono::milliseconds one{1000};  // half of it after each of that user's that took so long
   std::chrono::milliseconds of_user{1000};  // then the others come first
   std::chrono::milliseconds all{5000};
 };

@@ -56,6 +56,10 @@ Result<void> write_to(int fd, const std::string& bytes, const std::string& name)
   return environment_error(code, "cannot write to " + name + ": " + std::strerror(code));
 }
 
+Result<void> write_stream(Stream stream, const std::string& bytes) {
+  return stream == Stream::kStderr ? write_stderr(bytes) : write_stdout(bytes);
+}
+
 }  // namespace
 
 Result<void> write_stdout(const std::string& bytes) {
@@ -100,8 +104,15 @@ std::string rendered(const Document& document, const Output& output, Stream stre
 }
 
 Result<void> write_bytes(const std::string& bytes, const Output& output, Stream stream) {
-  if (!output.file.empty()) return write_output(output.file, bytes);
-  return stream == Stream::kStderr ? write_stderr(bytes) : write_stdout(bytes);
+  return output.file.empty() ? write_stream(stream, bytes) : write_output(output.file, bytes);
+}
+
+tl::unexpected<Error> print_instead(Error failed, const std::string& bytes, Stream stream) {
+  if (write_stream(stream, bytes))
+    failed.hint += fmt::format("{}what was to be written is on standard {} instead",
+                               failed.hint.empty() ? "" : "; ",
+                               stream == Stream::kStderr ? "error" : "output");
+  return tl::make_unexpected(std::move(failed));
 }
 
 }  // namespace hwprof::report

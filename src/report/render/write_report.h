@@ -63,6 +63,10 @@ std::string rendered(const Document& document, const Output& output,
 Result<void> write_bytes(const std::string& bytes, const Output& output,
                          Stream stream = Stream::kStdout);
 
+// Of a file that could not be written: what was measured is not lost, `bytes` go to the stream.
+// `failed`, which says so.
+tl::unexpected<Error> print_instead(Error failed, const std::string& bytes, Stream stream);
+
 template <class Record>
 std::string page_bytes(const Record& record, const Writers<std::type_identity_t<Record>>& writers) {
   const PageReport report{writers.document(record), writers.json(record)};
@@ -82,9 +86,14 @@ template <class Record>
 Result<void> write_report(const Record& record,
                           const Writers<std::type_identity_t<Record>>& writers,
                           const Output& output, Stream stream = Stream::kStdout) {
-  TRY(write_bytes(report_bytes(record, writers, output, stream), output, stream));
+  const std::string bytes = report_bytes(record, writers, output, stream);
+  if (const auto written = write_bytes(bytes, output, stream); !written) {
+    if (output.file.empty()) return written;
+    const bool is_page = output.format == Format::kHtml;
+    return print_instead(written.error(), is_page ? writers.json(record) : bytes, stream);
+  }
   return output.page.empty() ? Result<void>()
-                             : write_file(output.page, page_bytes(record, writers));
+                             : write_output(output.page, page_bytes(record, writers));
 }
 
 // Writes `bytes` to standard output; Fault::kEnvironment when they did not all arrive (full disk,

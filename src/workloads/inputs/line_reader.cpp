@@ -31,6 +31,17 @@ tl::unexpected<Error> no_copy(int code, std::string_view what) {
                            "save the input to a file and name that");
 }
 
+// A link may lead to a device, or to a pipe that nobody writes into, be it one's own.
+bool is_file_or_own_pipe(const UniqueFd& found, const std::string& path) {
+  struct stat status {
+  }, named{};
+  if (::fstat(found.get(), &status) != 0) return false;
+  if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return true;
+  return S_ISFIFO(status.st_mode) && status.st_uid == ::geteuid() &&
+         ::lstat(path.c_str(), &named) == 0 && named.st_ino == status.st_ino &&
+         named.st_dev == status.st_dev;
+}
+
 }  // namespace
 
 std::string display_name(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -42,13 +53,11 @@ Result<UniqueFd> open_input(const std::string& path) {
                                                path.find('/', kDevices.size()) == path.npos);
   UniqueFd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                           : ::open(path.c_str(), (is_named ? O_RDONLY : O_PATH) | O_CLOEXEC));
-  struct stat found {};
-  if (fd.valid() && path != "-" && !is_named && ::fstat(fd.get(), &found) == 0) {
-    // A link may lead to a device, or to a pipe that another user never writes into.
-    const bool is_own_pipe = S_ISFIFO(found.st_mode) && found.st_uid == ::geteuid();
-    if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode) && !is_own_pipe)
-      return usage_error(fmt::format("{} is a device, or another user's pipe", path),
-                         "\"-\" reads standard input");
+  if (fd.valid() && path != "-" && !is_named) {
+    if (!is_file_or_own_pipe(fd, path))
+      return usage_error(
+          fmt::format("{} is a device, or another user's pipe, or leads to a pipe", path),
+          "\"-\" reads standard input");
     fd = reopen(fd, O_RDONLY);
   }
   if (!fd.valid()) {
