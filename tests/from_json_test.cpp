@@ -103,5 +103,17 @@ TEST(CheckJson, RefusesWhatIsNestedTooDeepOrHasTooManyKeys) {
   EXPECT_EQ(many.error().what, "an object in it has more than 1024 keys");
 }
 
+TEST(CheckJson, RefusesMoreValuesThanThereIsMemoryFor) {
+  const auto values = [](int count) {
+    std::string text = "[0";
+    for (int i = 0; i < count; ++i) text += ",0";
+    return text + ",\",,,,\"]";
+  };
+  EXPECT_TRUE(check_json(values(1'999'999)));
+  const auto many = check_json(values(2'000'000));
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().what, "it has more than 2000000 values");
+}
+
 }  // namespace
 }  // namespace hwprof::model

@@ -29,6 +29,13 @@ tl::unexpected<Error> not_believed(const std::string& path, std::string_view why
   return environment_error(0, fmt::format("{} {}: it is not believed", path, why));
 }
 
+Result<void> check_size(const struct stat& status, const std::string& path,
+                        const FileRules& rules) {
+  if (static_cast<std::uint64_t>(status.st_size) <= rules.most_bytes) return {};
+  return environment_error(EFBIG, fmt::format("{} has {} bytes, and no more than {} are read", path,
+                                              status.st_size, rules.most_bytes));
+}
+
 }  // namespace
 
 UniqueFd reopen(const UniqueFd& found, int flags) {
@@ -55,10 +62,7 @@ Result<UniqueFd> open_untrusted(const std::string& path, const FileRules& rules)
     return not_believed(
         path, fmt::format("belongs to user {}, not to user {}", status.st_uid, *rules.owner));
   }
-  if (static_cast<std::uint64_t>(status.st_size) > rules.most_bytes) {
-    return environment_error(EFBIG, fmt::format("{} has {} bytes, and no more than {} are read",
-                                                path, status.st_size, rules.most_bytes));
-  }
+  TRY(check_size(status, path, rules));
   return file;
 }
 
@@ -67,6 +71,7 @@ Result<std::string> read_untrusted(const std::string& path, const FileRules& rul
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
     return environment_error(errno, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  TRY(check_size(status, path, rules));  // it may have grown since
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
   for (std::size_t got = 0; got < bytes.size();) {
     const ssize_t n = retry_interrupted([&] {

@@ -30,7 +30,7 @@ constexpr const char* kUsage = "hwprof fleet merge --expected HOSTS DIR";
 Result<int> run_merge(const FleetOptions& options, const std::string& folder) {
   TRY(report::check_outputs(options.output));
   TRY(const auto expected, expected_hosts(options.expected));
-  TRY(const auto records, read_records(folder));
+  TRY(const auto records, read_records(folder, expected, options.run_id));
   auto run = run_to_merge(records, options.run_id);
   if (!run) return usage_error(fmt::format("{}: {}", folder, run.error().what), run.error().hint);
   const auto now = std::chrono::system_clock::now().time_since_epoch();

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <numeric>
+#include <set>
 
+#include "src/base/text.h"
 #include "src/base/untrusted_file.h"
 #include "src/base/utc.h"
 #include "src/commands/check/host_facts.h"
@@ -16,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLongestRecord = std::uint64_t{256} << 10U;  // a record has some 20 KB
-constexpr std::uint64_t kMostOfAll = std::uint64_t{128} << 20U;
 constexpr std::size_t kMostInFolder = 65'536;
 
 // The newest record of a host counts.
@@ -28,10 +30,43 @@ Result<void> check_time(const std::string& name, const char* key, const std::str
                                  key, text.substr(0, kMostShown)));
 }
 
+// Its lists can be a hundred times as large as the text of which they were made.
+report::Check as_merged(const report::Check& all) {
+  report::Check kept;
+  kept.version = all.version;
+  kept.run_id = all.run_id;
+  kept.host = all.host;
+  kept.started_utc = all.started_utc;
+  kept.ended_utc = all.ended_utc;
+  kept.outcome = all.outcome;
+  kept.reason = all.reason;
+  kept.gflops = all.gflops;
+  kept.gflops_reason = all.gflops_reason;
+  kept.peak_fraction = all.peak_fraction;
+  kept.busy_fraction = all.busy_fraction;
+  kept.machine.cpu_name = all.machine.cpu_name;
+  kept.machine.kernel = all.machine.kernel;
+  kept.microcode = all.microcode;
+  kept.microcode_reason = all.microcode_reason;
+  kept.blas.provider = all.blas.provider;
+  kept.blas.version = all.blas.version;
+  kept.blas.core = all.blas.core;
+  kept.blas.verdict = all.blas.verdict;
+  kept.blas.fix = all.blas.fix;
+  kept.blas.results.bits = all.blas.results.bits;
+  return kept;
+}
+
 // `left`: bytes that may be read still.
 Result<report::Check> read_check(const std::string& path, const std::string& name,
-                                 std::uint64_t& left) {
-  TRY(const std::string text, read_untrusted(path, {.most_bytes = std::min(kLongestRecord, left)}));
+                                 const RecordsLimits& limits, std::uint64_t& left) {
+  const auto read = read_untrusted(path, {.most_bytes = std::min(limits.bytes_of_one, left)});
+  if (!read && read.error().code == EFBIG && left < limits.bytes_of_one)
+    return usage_error(
+        fmt::format("{} was not read: {} MiB of others were, and no more are; those of "
+                    "--run-id come first",
+                    name, limits.bytes_of_all >> 20U));
+  TRY(const std::string text, read);
   if (text.empty()) return usage_error(name + " is empty");
   left -= text.size();
   const std::string_view known[] = {model::record<report::Check>().schema};
@@ -43,12 +78,32 @@ Result<report::Check> read_check(const std::string& path, const std::string& nam
     return usage_error(name + " names no host or no run");
   TRY(check_time(name, "started_utc", check->started_utc));
   TRY(check_time(name, "ended_utc", check->ended_utc));
-  return check;
+  return as_merged(*check);
+}
+
+// What is wanted is read first, whatever else fills the folder.
+std::vector<std::size_t> order_of(const std::vector<FoundRecord>& records,
+                                  const std::vector<ExpectedHost>& expected,
+                                  const std::string& run_id) {
+  std::set<std::string> hosts;
+  for (const ExpectedHost& host : expected) hosts.insert(lower(host.name));
+  const auto place = [&](std::size_t i) {
+    if (run_id.empty() || records[i].run_id != run_id) return 2;
+    return hosts.contains(lower(records[i].host)) ? 0 : 1;
+  };
+  std::vector<std::size_t> order(records.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+  return order;
 }
 
 }  // namespace
 
-Result<std::vector<FoundRecord>> read_records(const std::string& folder) {
+Result<std::vector<FoundRecord>> read_records(const std::string& folder,
+                                              const std::vector<ExpectedHost>& expected,
+                                              const std::string& run_id,
+                                              const RecordsLimits& limits) {
   std::error_code error;
   fs::directory_iterator entries(folder, error);
   std::vector<std::string> names;
@@ -66,17 +121,16 @@ Result<std::vector<FoundRecord>> read_records(const std::string& folder) {
   std::sort(names.begin(), names.end());
 
   std::vector<FoundRecord> records(names.size());
-  std::uint64_t left = kMostOfAll;
   for (std::size_t i = 0; i < names.size(); ++i) {
+    records[i].file = std::move(names[i]);
+    name_record(records[i]);
+  }
+  std::uint64_t left = limits.bytes_of_all;
+  for (const std::size_t i : order_of(records, expected, run_id)) {
     FoundRecord& record = records[i];
-    record.file = std::move(names[i]);
-    name_record(record);
     if (!record.file.ends_with(".json")) {
       record.problem = record.file + " is no .json";
-    } else if (left == 0) {
-      record.problem = fmt::format("{} was not read: the files before it have {} MiB", record.file,
-                                   kMostOfAll >> 20U);
-    } else if (auto check = read_check(fs::path(folder) / record.file, record.file, left)) {
+    } else if (auto check = read_check(fs::path(folder) / record.file, record.file, limits, left)) {
       record.check = *std::move(check);
     } else {
       record.problem = check.error().what;

@@ -2,6 +2,7 @@
 // it, so every file is taken for a stranger's.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,18 @@
 
 namespace hwprof {
 
+struct RecordsLimits {
+  std::uint64_t bytes_of_one = std::uint64_t{256} << 10U;  // a record has some 20 KB
+  std::uint64_t bytes_of_all = std::uint64_t{128} << 20U;
+};
+
 // In the order of their names, but for those that begin with '.', such as records that are being
-// written. A record has at most 256 KiB and all have 128 MiB: the others have a problem.
-// Fault::kUsage where the folder cannot be read, or has more than 65,536 files.
-Result<std::vector<FoundRecord>> read_records(const std::string& folder);
+// written. What is beyond the limits has a problem; those that are named as the records of the
+// `expected` in this run are read first, then the others of this run. What merge() does not use is
+// not kept. Fault::kUsage where the folder cannot be read, or has more than 65,536 files.
+Result<std::vector<FoundRecord>> read_records(const std::string& folder,
+                                              const std::vector<ExpectedHost>& expected = {},
+                                              const std::string& run_id = "",
+                                              const RecordsLimits& limits = {});
 
 }  // namespace hwprof
