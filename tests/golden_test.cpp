@@ -627,6 +627,7 @@ report::Run made_run() {
   run.lines_known = {.coverage = 0.75,
                      .versions = {"Python 3.11.2"},
                      .gaps = {{"worker threads that waited", 0.25}},
+                     .user_mode = true,
                      .notes = {}};
   evidence.achieved_rate.gflops = 20;
   evidence.achieved_rate.peak_fraction = 0.08;

@@ -83,6 +83,9 @@ const Record& record<LinesKnown>() {
       field<&LinesKnown::coverage>("coverage", "", "CPU time that has a line, over all"),
       field<&LinesKnown::versions>("versions", "", "of Python"),
       field<&LinesKnown::gaps>("gaps", "", "what has no line, and why; most time first"),
+      field<&LinesKnown::user_mode>("user_mode", "",
+                                    "true: shares are of the time in user mode, the kernel's was "
+                                    "not sampled (`kernel.perf_event_paranoid`)"),
       field<&LinesKnown::notes>("notes", "", "what could not be said"),
   };
   static constexpr Record kRecord{"LinesKnown", "How much `lines` says.", kFields};

@@ -58,6 +58,8 @@ struct LinesKnown {
   double coverage = 0;                // CPU time that has a line, over all
   std::vector<std::string> versions;  // of Python
   std::vector<LineGap> gaps;          // most time first
+  // All shares are of the time in user mode: the kernel's, page faults included, was not sampled.
+  bool user_mode = false;
   std::vector<std::string> notes;
 };
 

@@ -17,6 +17,7 @@ void add_lines(const observe::SampleProfile& profile, const std::vector<observe:
   for (report::LineUse& line : found.lines) line.source = sources.line(line.file, line.line);
   record.lines = std::move(found.lines);
   record.lines_known = std::move(found.known);
+  record.lines_known->user_mode = !profile.kernel;
 }
 
 }  // namespace hwprof

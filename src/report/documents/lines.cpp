@@ -81,6 +81,15 @@ std::string served_text(const std::vector<LineUse>& lines) {
   return fmt::format("{}", fmt::join(served, "; "));
 }
 
+// As much of it as there is: shares are of the rest.
+std::string unsampled_text(const Run& run) {
+  const double system_s = run.system_s.value_or(0), cpu_s = system_s + run.user_s.value_or(0);
+  return fmt::format(
+      "the kernel's time{} is in no line: memory that is touched for the first time, files; root "
+      "samples it, or kernel.perf_event_paranoid = 1",
+      cpu_s > 0 ? fmt::format(" ({} of the CPU time)", percent(system_s / cpu_s)) : "");
+}
+
 }  // namespace
 
 Table source_lines_table(const Run& run) {
@@ -101,8 +110,9 @@ Table source_lines_table(const Run& run) {
   }
   const std::string versions =
       known.versions.empty() ? "" : fmt::format(" ({})", fmt::join(known.versions, ", "));
-  table.notes.push_back(
-      fmt::format("{} of the CPU time has a line{}", percent(known.coverage), versions));
+  table.notes.push_back(fmt::format("{} of the CPU time{} has a line{}", percent(known.coverage),
+                                    known.user_mode ? " in user mode" : "", versions));
+  if (known.user_mode) table.notes.push_back(unsampled_text(run));
   std::vector<std::string> gaps;
   for (const LineGap& gap : known.gaps)
     if (gap.share >= kWorthARow)
