@@ -220,6 +220,30 @@ TEST(Documents, PipesAreReadAsFilesAre) {
   }
 }
 
+// Whoever may put a link there would have hwprof wait for a pipe that nobody writes into, or open a
+// device.
+TEST(Documents, LinksToPipesAndDevicesAreNotRead) {
+  const TemporaryFile place("label\ttext\n");
+  const std::string pipe = place.path() + ".fifo", link = place.path() + ".link";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto read_by_link = [&](const std::string& to) {
+    ::unlink(link.c_str());
+    EXPECT_EQ(::symlink(to.c_str(), link.c_str()), 0);
+    return read_lines(link, 1000, "text");
+  };
+  EXPECT_TRUE(read_by_link(place.path()));
+  for (const std::string& to : {pipe, std::string("/dev/null")}) {
+    const auto lines = read_by_link(to);
+    ASSERT_FALSE(lines) << to;
+    EXPECT_NE(lines.error().what.find("is a device, or"), std::string::npos) << lines.error().what;
+  }
+  if (::geteuid() == 0 && ::chown(pipe.c_str(), 65534, 65534) == 0) {
+    EXPECT_FALSE(read_lines(pipe, 1000, "text")) << "another user's";
+  }
+  ::unlink(link.c_str());
+  ::unlink(pipe.c_str());
+}
+
 // Lines that lie across the borders of the reader's chunks.
 TEST(Documents, EveryLineOfAFileOfSeveralChunksIsRead) {
   std::string text;

@@ -344,6 +344,28 @@ TEST_F(Output, ClosedPipeIsAnErrorAndNotADeath) {
   expect_environment_error(result, EPIPE);
 }
 
+struct Fact {};
+
+TEST_F(Output, WhatCannotBeWrittenIsPrinted) {
+  const Writers<Fact> writers{[](const Fact&) { return Document{}; },
+                              [](const Fact&) { return std::string("the fact"); }};
+  for (const Format format : {Format::kJson, Format::kHtml}) {
+    hwprof::Output output;
+    output.format = format;
+    output.file = at("no folder/report");
+    const UniqueFd out(::open(at("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    const auto done = [&] {
+      const StdoutTo guard(out.get());
+      return write_report(Fact{}, writers, output);
+    }();
+    expect_environment_error(done, ENOENT);
+    EXPECT_NE(done.error().hint.find("; what was to be written is on standard output instead"),
+              std::string::npos)
+        << done.error().hint;
+    EXPECT_EQ(content(at("out")), "the fact") << "of a page its JSON";
+  }
+}
+
 TEST_F(Output, StandardOutputGetsTheBytes) {
   const UniqueFd file(::open(at("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_TRUE(write_stdout_to(file.get()));

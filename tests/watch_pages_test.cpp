@@ -77,7 +77,7 @@ TEST(WatchPages, ALaterLookThatFailsIsSaidAndTheNextFollows) {
       [&]() -> Result<Page> {
         if (pages == 1 && !std::filesystem::exists(failed)) {
           std::ofstream(failed) << "once";
-          return environment_error(5, "the kernel said no", "");
+          return environment_error(5, "the kernel said no", "ask again");
         }
         return Page{"page", "known"};
       },
@@ -87,7 +87,7 @@ TEST(WatchPages, ALaterLookThatFailsIsSaidAndTheNextFollows) {
   std::filesystem::remove_all(folder);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "page\npage\n");
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("the kernel said no"), std::string::npos) << said;
+  EXPECT_NE(said.find("the kernel said no; ask again"), std::string::npos) << said;
   ASSERT_TRUE(code) << code.error().what;
   EXPECT_EQ(*code, 128 + SIGTERM);
 }

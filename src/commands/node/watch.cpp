@@ -156,9 +156,10 @@ class LookProcess {
     int status = 0;
     ::waitpid(std::exchange(pid_, 0), &status, 0);
     Head head;
-    if (bytes_.size() < sizeof head)
+    const bool begins = bytes_.size() >= sizeof head;
+    if (begins) std::memcpy(&head, bytes_.data(), sizeof head);
+    if (!begins || bytes_.size() - sizeof head < head.text_bytes)
       return environment_error(0, "the process that looks " + how_it_ended(status));
-    std::memcpy(&head, bytes_.data(), sizeof head);
     Page page{bytes_.substr(sizeof head, head.text_bytes),
               bytes_.substr(sizeof head + head.text_bytes)};
     if (head.failed)
@@ -232,7 +233,7 @@ Result<int> watch_pages(double interval_s, const std::function<Result<Page>()>& 
     if (!page && is_first) return error_of(page);
     if (page) take(page->known);
     const std::string text =
-        page ? page->text : fmt::format("no look at {}: {}\n", utc_now(), page.error().what);
+        page ? page->text : fmt::format("no look at {}: {}\n", utc_now(), in_words(page.error()));
     if (screen) {
       TRY(Screen::show(text));
     } else if (page) {

@@ -58,7 +58,7 @@ struct Head {
   Told told = Told::kAsks;
 };
 
-// `of`: that user's, and those of root, which those that nobody may look into seem to be (proc(5)).
+// /proc/PID itself is of the effective user, also where nobody may look into it (proc(5)).
 Result<std::string> seen_in(const std::string& name, std::optional<uid_t> of) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(name.c_str()), &::closedir);
   if (folder == nullptr)
@@ -71,7 +71,7 @@ Result<std::string> seen_in(const std::string& name, std::optional<uid_t> of) {
     if (!pid ||
         ::fstatat(::dirfd(folder.get()), static_cast<const char*>(entry->d_name), &status, 0) != 0)
       continue;
-    if (of && status.st_uid != *of && status.st_uid != 0) continue;
+    if (of && status.st_uid != *of) continue;
     const Seen one{static_cast<pid_t>(*pid), subordinates.counts_as(status.st_uid)};
     all.append(reinterpret_cast<const char*>(&one), sizeof one);
   }

@@ -67,7 +67,7 @@ struct TextsPatience {
   std::chrono::milliseconds all{5000};
 };
 
-// Of all processes that may be seen in `folder`, or of those that may be that user's,
+// Of all processes that may be seen in `folder`, or of that user's,
 // but for those in `passed`: one of each user by turns. Who makes readers wait cannot be told,
 // since a process can hold another's folder (errands.h): of the user whose processes were waited
 // for more often, or whose texts took longer, the others come last. An error where the folder
