@@ -278,5 +278,27 @@ TEST(OwnProc, NobodyElseHoldsItsFolders) {
   if (!why.empty()) GTEST_SKIP() << why;
 }
 
+// With it a worker would see whom the machine's /proc hides from its user.
+TEST(OwnProc, HidesWhomTheMachinesHides) {
+  if (::geteuid() != 0 || !may_mount_a_proc()) GTEST_SKIP() << "no mounts here";
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
+        ::mount("proc", "/proc", "proc", 0, "hidepid=2,gid=4") != 0)
+      ::_exit(2);
+    const auto mounts = [] { return read_text_file("/proc/self/mountinfo").value_or(""); };
+    const std::string before = mounts();
+    guard_proc(ProcFor::kHwprofAlone);
+    const std::string after = mounts();
+    const std::string own = after.substr(after.rfind(" /proc "));
+    const bool hides = own.find("hidepid=") != own.npos && own.find("gid=4") != own.npos;
+    ::_exit(after != before && hides ? 0 : 1);
+  }
+  int status = 1;
+  EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
+
 }  // namespace
 }  // namespace hwprof::observe

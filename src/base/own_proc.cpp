@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,11 +18,29 @@ namespace hwprof {
 namespace {
 
 // Of proc(5), "/proc/PID/mountinfo": the fifth field is where it is mounted.
-bool covers_part_of_proc(std::string_view line) {
+std::string_view mount_point_of(std::string_view line) {
   constexpr std::size_t kMountPoint = 4;
   const std::vector<std::string_view> fields = split(line, ' ');
-  return fields.size() > kMountPoint && fields[kMountPoint].starts_with("/proc/") &&
-         fields[kMountPoint] != "/proc/sys/fs/binfmt_misc";
+  return fields.size() > kMountPoint ? fields[kMountPoint] : std::string_view();
+}
+
+bool covers_part_of_proc(std::string_view line) {
+  const std::string_view at = mount_point_of(line);
+  return at.starts_with("/proc/") && at != "/proc/sys/fs/binfmt_misc";
+}
+
+// Those of the file system, the last field: whom it hides processes from (hidepid=, gid=). What
+// hwprof starts with a user's rights shall see no more.
+std::string proc_options(const std::vector<std::string_view>& lines) {
+  std::string options;
+  for (const std::string_view line : lines) {
+    if (mount_point_of(line) != "/proc") continue;
+    options.clear();
+    for (const std::string_view option : split(line.substr(line.rfind(' ') + 1), ','))
+      if (option != "rw" && option != "ro")
+        options.append(options.empty() ? "" : ",").append(option);
+  }
+  return options;
 }
 
 void mount_own_proc() {
@@ -32,7 +51,7 @@ void mount_own_proc() {
   if (::unshare(CLONE_NEWNS) != 0) return;
   // Without this the mount would be everybody's.
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return;
-  ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
+  ::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, proc_options(lines).c_str());
 }
 
 // What is open cannot leave the cache.
