@@ -74,6 +74,7 @@ TEST_F(FleetRecords, ThoseOfTheRunComeFirstWhateverElseFillsTheFolder) {
   for (int i = 1; i < 20; ++i) link_record("!old", i);
   put_record("node1", 1000);
   put_record("zeta", 200'000);  // more than is left after the others
+  for (const char* other : {"Zeta", "zEta", "zeTa", "zetA"}) put_record(other, 250'000);
   const auto is_read = [](const std::vector<FoundRecord>& records, const std::string& host) {
     return std::any_of(records.begin(), records.end(), [&](const FoundRecord& record) {
       return record.check && record.check->host == host;
@@ -84,9 +85,15 @@ TEST_F(FleetRecords, ThoseOfTheRunComeFirstWhateverElseFillsTheFolder) {
   EXPECT_FALSE(is_read(*by_name, "zeta"));
   EXPECT_NE(by_name->back().problem.find("4 MiB of others were"), std::string::npos)
       << by_name->back().problem;
-  const auto wanted = read_records(folder_, {ExpectedHost{"ZETA"}}, "r1", kFewMegabytes);
+  const auto wanted = read_records(folder_, {ExpectedHost{"zeta"}}, "r1", kFewMegabytes);
   ASSERT_TRUE(wanted);
   EXPECT_TRUE(is_read(*wanted, "zeta"));
+  const auto few = read_records(folder_, {ExpectedHost{"zeta"}}, "r1", {.bytes_of_all = 1U << 20U});
+  ASSERT_TRUE(few);
+  EXPECT_TRUE(is_read(*few, "zeta")) << "letter by letter";
+  const auto of_any = read_records(folder_, {ExpectedHost{"zeta"}}, "", kFewMegabytes);
+  ASSERT_TRUE(of_any);
+  EXPECT_TRUE(is_read(*of_any, "zeta"));
   EXPECT_TRUE(std::is_sorted(wanted->begin(), wanted->end(),
                              [](const auto& a, const auto& b) { return a.file < b.file; }));
 }

@@ -187,7 +187,7 @@ Result<void> check_json(std::string_view text) {
       if (c == '"') in_text = false;
     } else if (c == '"') {
       in_text = true;
-    } else if (c == ',' && ++values > kMostValues) {
+    } else if ((c == ',' || c == '[' || c == '{') && ++values > kMostValues) {
       return usage_error(fmt::format("it has more than {} values", kMostValues));
     } else if (c == '[' || c == '{') {
       if (keys.size() == kDeepest)

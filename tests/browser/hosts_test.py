@@ -19,7 +19,7 @@ return [...document.querySelectorAll("figure[data-chart=hosts] .mark")].map((m) 
 RECORD = """
 const d = document.querySelector("dialog[open]");
 return d && {label: d.ariaLabel, title: d.querySelector("h3").textContent, word: d.querySelector(".word").textContent,
-  command: d.querySelector("pre.command")?.textContent ?? null,
+  command: d.querySelector("pre.command")?.textContent ?? null, copy: d.querySelector(".copies button") !== null,
   rows: [...d.querySelectorAll("dl > div")].map((r) => [r.children[0].textContent, r.children[1].textContent])}
 """
 FOCUS = "return [document.activeElement.dataset.of ?? null, document.activeElement.tagName]"
@@ -97,6 +97,8 @@ class Hosts(PageTest):
                 self.assertIn(state.replace("_", " "), record["word"])
                 self.assertIn(host["reason"] or "", record["word"])
                 self.assertEqual(record["command"], host["fix"])
+                # What is pasted is one line, and all of it was seen.
+                self.assertEqual(record["copy"], bool(host["fix"]) and "\n" not in host["fix"])
                 rows = dict(record["rows"])
                 if host["gflops"] is not None:
                     shown = float(re.match(r"([\d.]+) GFLOP/s", rows["sgemm"]).group(1))

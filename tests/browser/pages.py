@@ -167,7 +167,8 @@ def fleet(maker, name, count=13):
     bad = dict(template["blas"], verdict="unoptimised", why="because", fix="unset OPENBLAS_CORETYPE")
     none = dict(gflops=None, peak_fraction=None, gflops_reason="it was not measured in time")
     changes = {2: dict(outcome="fail", reason="because", gflops=20.0, peak_fraction=0.2, blas=bad),
-               3: dict(outcome="unknown", reason="the verdict is inconclusive", busy_fraction=None, **none),
+               3: dict(outcome="unknown", reason="the verdict is inconclusive", busy_fraction=None,
+                       blas=dict(bad, fix="a stranger's\nsecond line"), **none),
                4: dict(run_id="r0"), 8: dict(gflops=70.0, busy_fraction=0.5), 9: dict(cpu="another CPU"),
                10: dict(ended_utc="2999-01-01T00:00:00Z")}
     hosts = []

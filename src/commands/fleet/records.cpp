@@ -85,11 +85,12 @@ Result<report::Check> read_check(const std::string& path, const std::string& nam
 std::vector<std::size_t> order_of(const std::vector<FoundRecord>& records,
                                   const std::vector<ExpectedHost>& expected,
                                   const std::string& run_id) {
+  // Letter by letter: who writes "NODE", "Node" and "nodE" is no host of the list.
   std::set<std::string> hosts;
-  for (const ExpectedHost& host : expected) hosts.insert(lower(host.name));
+  for (const ExpectedHost& host : expected) hosts.insert(host.name);
   const auto place = [&](std::size_t i) {
-    if (run_id.empty() || records[i].run_id != run_id) return 2;
-    return hosts.contains(lower(records[i].host)) ? 0 : 1;
+    const bool of_run = run_id.empty() || records[i].run_id == run_id;
+    return (of_run ? 0 : 2) + (hosts.contains(records[i].host) ? 0 : 1);
   };
   std::vector<std::size_t> order(records.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -18,8 +18,9 @@ struct RecordsLimits {
 
 // In the order of their names, but for those that begin with '.', such as records that are being
 // written. What is beyond the limits has a problem; those that are named as the records of the
-// `expected` in this run are read first, then the others of this run. What merge() does not use is
-// not kept. Fault::kUsage where the folder cannot be read, or has more than 65,536 files.
+// `expected` in this run are read first, then the others of this run (of any, where it is ""). What
+// merge() does not use is not kept. Fault::kUsage where the folder cannot be read, or has more than
+// 65,536 files.
 Result<std::vector<FoundRecord>> read_records(const std::string& folder,
                                               const std::vector<ExpectedHost>& expected = {},
                                               const std::string& run_id = "",

@@ -88,8 +88,10 @@ function fix_of({ fix }) {
   const command = element("pre", "command");
   command.append(element("code", "", fix));
   const beside = element("div", "copies");
-  beside.append(command, clipboard_button("Copy", () => fix, fix));
-  return [element("p", "remark", "Fix:"), beside];
+  beside.append(command);
+  // Whoever could write into the folder wrote it: what is pasted is what was seen.
+  if (fix.length <= 200 && /^[\x20-\x7e]*$/.test(fix)) beside.append(clipboard_button("Copy", () => fix, fix));
+  return [element("p", "remark", "Fix, in the words of its record:"), beside];
 }
 
 /** @param {[string, string][]} rows */
