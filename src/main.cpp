@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/own_proc.h"
@@ -24,11 +26,7 @@ using hwprof::Result;
 
 Result<int> run(const std::vector<std::string>& args) {
   TRY(const auto invocation, hwprof::cli::parse(hwprof::commands(), args));
-  using hwprof::ProcFor;
-  if (invocation.run) {
-    guard_proc(invocation.runs_command ? ProcFor::kCommands : ProcFor::kHwprofAlone);
-    return invocation.run();
-  }
+  if (invocation.run) return invocation.run();
   TRY(hwprof::report::write_stdout(invocation.text));
   return 0;
 }
@@ -53,12 +51,20 @@ void reserve_standard_descriptors() {
   }
 }
 
+// Behind `--` stands a command of the user's.
+hwprof::ProcFor proc_for(int argc, char** argv) {
+  const bool has_command =
+      std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--"; });
+  return has_command ? hwprof::ProcFor::kCommands : hwprof::ProcFor::kHwprofAlone;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   reserve_standard_descriptors();
   hwprof::ignore_file_size_limit();
   try {
+    hwprof::guard_proc(proc_for(argc, argv));
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
     if (!args.empty() && args.front() == hwprof::blas::kRungCommand) {
       return hwprof::blas::run_rung({args.begin() + 1, args.end()});

@@ -229,7 +229,7 @@ TEST(ProcessReaders, SayOfEachProcessWhetherItCouldBeRead) {
   ASSERT_EQ(read->at(0).size(), 2u);
   EXPECT_TRUE(read->at(0)[0].read) << read->at(0)[0].reason;
   EXPECT_FALSE(read->at(0)[1].read);
-  EXPECT_EQ(read->at(0)[1].reason, "ended meanwhile");
+  EXPECT_EQ(read->at(0)[1].reason, "ended meanwhile, or became another program or another user's");
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }

@@ -104,7 +104,8 @@ TEST(ProcessReaders, ReadNoneThatIsNotTheOneThatWasSeen) {
   observe::SeenProcess before = seen(idle.pid());
   --before.start_ticks;
   EXPECT_FALSE(read_as(nobody, before).read);
-  EXPECT_EQ(read_as(nobody, before).reason, "ended meanwhile");
+  EXPECT_EQ(read_as(nobody, before).reason,
+            "ended meanwhile, or became another program or another user's");
   observe::SeenProcess of_other = seen(idle.pid());
   ++of_other.user;
   EXPECT_FALSE(read_as(nobody, of_other).read) << "its row would have the wrong user";
@@ -215,14 +216,17 @@ TEST(ProcessReaders, ManyThatAreHeldCostTheirOwnRowsAlone) {
   if (!can_be_held) GTEST_SKIP() << "no folder can be held here";
 }
 
-// Of this test's user; it becomes another program at SIGUSR1.
+// It becomes another program at SIGUSR1.
 class Sleeper {
  public:
-  Sleeper() : pid_(::fork()) {
-    if (pid_ != 0) return;
-    ::signal(SIGUSR1, [](int) { ::execl("/bin/sleep", "sleep", "40", nullptr); });
-    ::alarm(40);
-    while (true) ::pause();
+  explicit Sleeper(uid_t user) : pid_(::fork()) {
+    if (pid_ == 0) {
+      ::signal(SIGUSR1, [](int) { ::execl("/bin/sleep", "sleep", "40", nullptr); });
+      if (user != ::geteuid()) become_nobody();
+      ::alarm(40);
+      while (true) ::pause();
+    }
+    for (int i = 0; i < 1000 && seen(pid_).user != user; ++i) ::usleep(1000);
   }
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
@@ -236,28 +240,38 @@ class Sleeper {
   pid_t pid_;
 };
 
-// One that became a user's program while it was opened may be root's again afterwards: sudo, at its
-// prompt.
-TEST(ProcessFiles, OfRootAreOfOneProgram) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only of root's the kernel refuses nothing";
-  const auto error_of_opening = [](pid_t pid) {
-    return observe::open_process_files({{seen(pid)}}, own_account(), [](auto) {})[0].error;
-  };
-  const Sleeper stays, changes;
-  EXPECT_EQ(error_of_opening(stays.pid()), 0);
-  ASSERT_NE(seen(changes.pid()).start_ticks, 0U);  // from here on these names are known
-  auto fuse =
-      std::make_unique<FuseOfUser>(Held::kFolder, 0, "/proc/" + std::to_string(changes.pid()));
-  if (!fuse->missing().empty()) GTEST_SKIP() << fuse->missing();
-  std::this_thread::sleep_for(200ms);  // until somebody waits for the lock
-  std::thread meanwhile([&] {
-    std::this_thread::sleep_for(300ms);  // the opening waits
+// One that became a user's program while it was opened may have the users that were seen again
+// afterwards: su and sudo at their prompts.
+TEST(ProcessFiles, AreOfOneProgram) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root: processes of two users";
+  for (const Account& account : {own_account(), user_of_tests()}) {
+    // In a process of its own, as readers do, which acts as that user.
+    const auto begin_opening = [&](pid_t pid) {
+      const pid_t opens = ::fork();
+      if (opens == 0)
+        ::_exit(observe::open_process_files({{seen(pid)}}, account, [](auto) {})[0].error);
+      return opens;
+    };
+    const auto error_of = [](pid_t opens) {
+      int status = 0;
+      ::waitpid(opens, &status, 0);
+      return WEXITSTATUS(status);
+    };
+    const Sleeper stays(account.uid), changes(account.uid);
+    EXPECT_EQ(error_of(begin_opening(stays.pid())), 0);
+    // From here on the names that are looked at first are known.
+    ASSERT_EQ(seen(changes.pid()).user, account.uid);
+    auto fuse =
+        std::make_unique<FuseOfUser>(Held::kFolder, 0, "/proc/" + std::to_string(changes.pid()));
+    if (!fuse->missing().empty()) GTEST_SKIP() << fuse->missing();
+    std::this_thread::sleep_for(200ms);  // until somebody waits for the lock
+    const pid_t opens = begin_opening(changes.pid());
+    std::this_thread::sleep_for(300ms);  // it waits
     ::kill(changes.pid(), SIGUSR1);
     std::this_thread::sleep_for(300ms);  // it runs the other program
     fuse.reset();
-  });
-  EXPECT_EQ(error_of_opening(changes.pid()), ESRCH);
-  meanwhile.join();
+    EXPECT_EQ(error_of(opens), ESRCH) << account.uid;
+  }
 }
 
 std::size_t shared_mappings() {

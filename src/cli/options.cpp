@@ -402,11 +402,10 @@ Result<Invocation> parse(std::span<const Command> commands, const std::vector<st
   CommandLine line{.words = {"hwprof"}, .verbosity = declared->verbosity()};
   line.words.insert(line.words.end(), args.begin(), args.end());
   if (dashes != args.end()) line.command.assign(dashes + 1, args.end());
-  const auto run = [action = std::move(declared->action), line = std::move(line)] {
-    start_log(line.verbosity);
-    return action(line);
-  };
-  return Invocation{{}, run, dashes != args.end()};
+  return Invocation{{}, [action = std::move(declared->action), line = std::move(line)] {
+                      start_log(line.verbosity);
+                      return action(line);
+                    }};
 }
 
 }  // namespace hwprof::cli

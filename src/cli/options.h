@@ -151,7 +151,6 @@ ProgramHelp describe(std::span<const Command> commands);
 struct Invocation {
   std::string text;                  // help or version, to be printed where there is no `run`
   std::function<Result<int>()> run;  // exit code
-  bool runs_command = false;         // one of the user's
 };
 
 // `args` without the program's name. The first command of the table is the default: no word of the

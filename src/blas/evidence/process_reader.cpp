@@ -153,7 +153,7 @@ std::string why_unread(int error) {
   switch (error) {
     case ENOENT:
     case ESRCH:
-      return "ended meanwhile";
+      return "ended meanwhile, or became another program or another user's";
     case EACCES:
     case EPERM:
       return "has rights that its user does not have, or lets nobody look";

@@ -87,7 +87,8 @@ std::vector<std::size_t> order_of(const std::vector<FoundRecord>& records,
                                   const std::string& run_id) {
   // Letter by letter: who writes "NODE", "Node" and "nodE" is no host of the list.
   std::set<std::string> hosts;
-  for (const ExpectedHost& host : expected) hosts.insert(host.name);
+  for (const ExpectedHost& host : expected)
+    hosts.insert({host.name, host.name.substr(0, host.name.find('.'))});
   const auto place = [&](std::size_t i) {
     const bool of_run = run_id.empty() || records[i].run_id == run_id;
     return (of_run ? 0 : 2) + (hosts.contains(records[i].host) ? 0 : 1);

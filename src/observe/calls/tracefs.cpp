@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/mount.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/private_mount.h"
 #include "src/base/text.h"
 #include "src/observe/proc/processes.h"
 
@@ -42,15 +42,6 @@ bool is_dead(std::string_view group, pid_t given_up) {
   if (folder.st_uid != ::geteuid()) return false;
   const auto process = process_info(*pid);
   return !process || process->start_ticks != *started;
-}
-
-UniqueFd private_mount() {
-  UniqueFd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
-  if (!context.valid() ||
-      ::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
-    return {};
-  }
-  return UniqueFd(static_cast<int>(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
 }
 
 }  // namespace
@@ -86,7 +77,7 @@ Result<Tracefs> Tracefs::open() {
     if (::faccessat(root.get(), "uprobe_events", W_OK, 0) == 0) return Tracefs(std::move(root));
     code = errno;
   }
-  if (UniqueFd root = private_mount(); root.valid()) {
+  if (UniqueFd root = private_mount("tracefs"); root.valid()) {
     if (::faccessat(root.get(), "uprobe_events", W_OK, 0) == 0) return Tracefs(std::move(root));
     code = errno;
   }

@@ -64,8 +64,8 @@ void open_memory_as_root(pid_t pid, const Account& account, ProcessFiles& files)
 
 using Addresses = decltype(ProgramMarks::addresses);
 
-// Those of its program, while it is the process that was seen: whose rights it has may change
-// (setuid(2), execve(2)), and what its row says of them would be false.
+// Those of its program, while it is the process that was seen. Whose rights it has may change, and
+// change back by a program that gives them (su and sudo at their prompts): with other addresses.
 std::optional<Addresses> addresses_while_still(const SeenProcess& process, const Account& account) {
   const auto text = [&](const char* name) {
     return read_text_file(fmt::format("/proc/{}/{}", process.pid, name)).value_or("");
@@ -79,26 +79,18 @@ std::optional<Addresses> addresses_while_still(const SeenProcess& process, const
   return is_still && marks ? std::optional(marks->addresses) : std::nullopt;
 }
 
-// A process of root's that becomes a user's program gets back to root's rights by a program that
-// gives them (sudo at its prompt), with other addresses.
-void open_of_root(const SeenProcess& process, const Account& account, ProcessFiles& files) {
-  const auto before = addresses_while_still(process, account);
-  open_all(process.pid, files);
-  // Without addresses it is between two programs.
-  const bool is_one =
-      before && before->front() != 0 && addresses_while_still(process, account) == before;
-  if (files.error != 0 || is_one) return;
-  files = {};
-  files.error = ESRCH;
-}
-
 }  // namespace
 
 std::vector<ProcessFiles> open_process_files(std::span<const SeenProcess> processes,
                                              const Account& account,
                                              const std::function<void(std::size_t)>& next) {
   std::vector<ProcessFiles> all(processes.size());
-  const bool is_root = ::geteuid() == 0, for_other = is_root && account.uid != 0;
+  std::vector<std::optional<Addresses>> before;
+  for (const SeenProcess& process : processes) {
+    next(before.size());
+    before.push_back(addresses_while_still(process, account));
+  }
+  const bool for_other = ::geteuid() == 0 && account.uid != 0;
   {
     std::optional<ActingAs> user;
     if (for_other && !user.emplace(account).valid()) {
@@ -107,18 +99,17 @@ std::vector<ProcessFiles> open_process_files(std::span<const SeenProcess> proces
     }
     for (std::size_t i = 0; i < processes.size(); ++i) {
       next(i);
-      if (is_root && !for_other)
-        open_of_root(processes[i], account, all[i]);
-      else
-        open_all(processes[i].pid, all[i]);
+      open_all(processes[i].pid, all[i]);
     }
   }
-  if (is_root && !for_other) return all;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     next(i);
     if (for_other && (all[i].memory_error == EACCES || all[i].memory_error == EPERM))
       open_memory_as_root(processes[i].pid, account, all[i]);
-    if (all[i].error != 0 || addresses_while_still(processes[i], account)) continue;
+    // Without addresses it is between two programs.
+    const bool is_one = before[i] && before[i]->front() != 0 &&
+                        addresses_while_still(processes[i], account) == before[i];
+    if (all[i].error != 0 || is_one) continue;
     all[i] = {};
     all[i].error = ESRCH;
   }

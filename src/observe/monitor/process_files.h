@@ -31,12 +31,11 @@ struct ProcessFiles {
   int memory_error = 0, environment_error = 0;
 };
 
-// By process; ESRCH where that is not the one any more that was seen, with the user that it had, or
-// not started by that user. As root: of each process only what `account` may look into by the
-// kernel's own rule, so that a program with rights that this user does not have stays closed to who
-// reads in his name. Of root's own the kernel would refuse nothing: they are root's before and
-// after, at one program. `next` is told the number of each before it is opened, which may wait in
-// the kernel.
+// By process; ESRCH where that is not the one that was seen, with the user that it had, or not
+// started by that user, or not at one program from before to after. As root: of each process only
+// what `account` may look into by the kernel's own rule, so that a program with rights that this
+// user does not have stays closed to who reads in his name. `next` is told the number of each
+// before it is opened, which may wait in the kernel.
 std::vector<ProcessFiles> open_process_files(std::span<const SeenProcess> processes,
                                              const Account& account,
                                              const std::function<void(std::size_t)>& next);

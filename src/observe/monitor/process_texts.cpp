@@ -180,8 +180,9 @@ class Texts {
     ::kill(reader_, SIGKILL);
     const bool is_gone = reap_until(reader_, Clock::now() + kEndsWithin, status);
     // It was ahead of those that come in another order now.
+    if (!by_turns && !waiting_.empty()) asked_ = waiting_.front().user;
     if (!is_gone && !waiting_.empty())
-      found_.left.push_back({reader_, by_turns ? 0 : waiting_.front().pid, waiting_.front().user});
+      found_.left.push_back({reader_, by_turns ? 0 : waiting_.front().pid, asked_});
     // One that died at a process would do so again.
     return !by_turns && !waiting_.empty() && (ended || Clock::now() < deadline);
   }
@@ -212,6 +213,7 @@ class Texts {
         found_.too_much.push_back(head.pid);
       }
       waiting_.pop_front();
+      asked_ = waiting_.empty() ? user : waiting_.front().user;
       by_turns = took_his_time(user);
     }
     bytes.erase(0, used);
@@ -265,6 +267,7 @@ class Texts {
   TextsPatience patience_;
   const std::string& folder_;
   pid_t reader_ = 0;
+  uid_t asked_ = 0;  // whose process it is at, before others come first
   Clock::time_point since_;
   std::map<uid_t, Clock::duration> taken_;
   std::map<uid_t, milliseconds> patiences_;

@@ -83,7 +83,8 @@ std::string served_text(const std::vector<LineUse>& lines) {
 
 // As much of it as there is: shares are of the rest.
 std::string unsampled_text(const Run& run) {
-  const double system_s = run.system_s.value_or(0), cpu_s = system_s + run.user_s.value_or(0);
+  const double system_s = run.system_s.value_or(0);
+  const double cpu_s = run.system_s && run.user_s ? system_s + *run.user_s : 0;
   return fmt::format(
       "the kernel's time{} is in no line: memory that is touched for the first time, files; root "
       "samples it, or kernel.perf_event_paranoid = 1",
