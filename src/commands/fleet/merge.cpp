@@ -25,8 +25,6 @@ constexpr std::size_t kFewestOfGroup = 4;
 constexpr double kLeastLoss = 0.15, kDeviations = 5, kDeviationOfMad = 1.4826;
 constexpr std::int64_t kClockToleranceS = 300;
 
-std::string first_label(const std::string& host) { return host.substr(0, host.find('.')); }
-
 bool same_host(const std::string& a, const std::string& b) {
   const std::string x = lower(a), y = lower(b);
   if (x == y) return true;
@@ -262,6 +260,8 @@ void note_versions(report::Fleet& fleet) {
 }
 
 }  // namespace
+
+std::string first_label(const std::string& host) { return host.substr(0, host.find('.')); }
 
 void name_record(FoundRecord& record) {
   constexpr std::string_view kEnding = ".json";

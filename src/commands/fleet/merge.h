@@ -21,6 +21,9 @@ struct FoundRecord {
   std::string problem;
 };
 
+// "zeta" of "zeta.cluster".
+std::string first_label(const std::string& host);
+
 // "HOST@ID.json"; fills host and run_id.
 void name_record(FoundRecord& record);
 

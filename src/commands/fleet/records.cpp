@@ -8,7 +8,6 @@
 #include <numeric>
 #include <set>
 
-#include "src/base/text.h"
 #include "src/base/untrusted_file.h"
 #include "src/base/utc.h"
 #include "src/commands/check/host_facts.h"
@@ -87,16 +86,16 @@ std::vector<std::size_t> order_of(const std::vector<FoundRecord>& records,
                                   const std::string& run_id) {
   // Letter by letter: who writes "NODE", "Node" and "nodE" is no host of the list.
   std::set<std::string> hosts;
-  for (const ExpectedHost& host : expected)
-    hosts.insert({host.name, host.name.substr(0, host.name.find('.'))});
-  const auto place = [&](std::size_t i) {
-    const bool of_run = run_id.empty() || records[i].run_id == run_id;
-    return (of_run ? 0 : 2) + (hosts.contains(records[i].host) ? 0 : 1);
-  };
+  for (const ExpectedHost& host : expected) hosts.insert({host.name, first_label(host.name)});
+  std::vector<int> places;
+  for (const FoundRecord& record : records) {
+    const bool of_run = run_id.empty() || record.run_id == run_id;
+    places.push_back((of_run ? 0 : 2) + (hosts.contains(record.host) ? 0 : 1));
+  }
   std::vector<std::size_t> order(records.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
   return order;
 }
 

@@ -161,9 +161,9 @@ class Texts {
     std::string bytes;
     bool ended = false, by_turns = false;
     since_ = Clock::now();
+    asked_ = waiting_.front().user;
     while (!ended && !by_turns) {
-      const auto patience = waiting_.empty() ? patience_.one : patience_of(waiting_.front().user);
-      const auto next = std::min(deadline, Clock::now() + patience);
+      const auto next = std::min(deadline, Clock::now() + patience_of(asked_));
       const auto left = std::chrono::ceil<milliseconds>(next - Clock::now()).count();
       pollfd event{said.reader.get(), POLLIN, 0};
       const int ready = retry_interrupted(
@@ -180,7 +180,6 @@ class Texts {
     ::kill(reader_, SIGKILL);
     const bool is_gone = reap_until(reader_, Clock::now() + kEndsWithin, status);
     // It was ahead of those that come in another order now.
-    if (!by_turns && !waiting_.empty()) asked_ = waiting_.front().user;
     if (!is_gone && !waiting_.empty())
       found_.left.push_back({reader_, by_turns ? 0 : waiting_.front().pid, asked_});
     // One that died at a process would do so again.
@@ -213,7 +212,7 @@ class Texts {
         found_.too_much.push_back(head.pid);
       }
       waiting_.pop_front();
-      asked_ = waiting_.empty() ? user : waiting_.front().user;
+      if (!waiting_.empty()) asked_ = waiting_.front().user;
       by_turns = took_his_time(user);
     }
     bytes.erase(0, used);
